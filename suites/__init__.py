@@ -1,0 +1,1 @@
+"""One folder a benchmark: its tasks, the scorer, the judge contract."""
