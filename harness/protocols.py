@@ -1,0 +1,103 @@
+"""What the parts of the harness expect of each other: Model, ContextEngine, Environment, Suite, Judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel
+
+from agentmem.messages import Message, ToolCall
+from agentmem.tokens import Counter
+from harness.types import Outcome, Step, Task, Usage
+
+
+@dataclass(frozen=True)
+class EngineContext:
+    """What an engine is given for one session. ``folder`` is its own; ``model`` serves its own calls, or is None."""
+
+    session: str
+    window: int
+    counter: Counter
+    folder: Path
+    clock: Callable[[], float]
+    model: Model | None = None
+
+
+class ContextEngine(Protocol):
+    """Stands between an agent's history and the model. One instance plays one session."""
+
+    name: ClassVar[str]
+    Parameters: ClassVar[type[BaseModel]]
+
+    def __init__(self, parameters: Any, context: EngineContext) -> None: ...
+
+    def begin_task(self, task: str) -> None:
+        """A new task begins with the next message of the history."""
+
+    def observe(self, message: Message) -> None:
+        """A message has just been added to the history; tool results pass here before anything else sees them."""
+
+    def assemble(self, history: Sequence[Message]) -> Sequence[Message]:
+        """The prompt that is sent. ``history`` only ever grows during a session; it must not be changed."""
+
+    def evidence(self, ref: str) -> str:
+        """The whole text behind a pointer (``Message.refs``). Raises ``EvidenceNotFound``."""
+
+    def spent(self) -> list[Usage]:
+        """What the engine's own model calls used since the last time it was asked."""
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Tools it offers the agent (OpenAI schema), such as drill-down; may be empty."""
+
+    def call(self, call: ToolCall) -> str:
+        """Run one of its tools."""
+
+    def close(self) -> None:
+        """The session is over."""
+
+
+class Model(Protocol):
+    """A chat model."""
+
+    name: str
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> Step:
+        """Answer. Raises ``ModelFailed`` when no answer can be had, ``ContextOverflow`` when the prompt is too long."""
+
+
+class Environment(Protocol):
+    """Where the actions of one task run."""
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The tools it offers, in OpenAI schema."""
+
+    def execute(self, call: ToolCall) -> Message:
+        """Run one tool call; a failing command is a result, not an exception."""
+
+    def finish(self, answer: str) -> Outcome:
+        """Score what the agent left behind. Called once."""
+
+    def close(self) -> None:
+        """Free everything it holds."""
+
+
+class Suite(Protocol):
+    """One benchmark."""
+
+    name: str
+
+    def tasks(self) -> Sequence[Task]:
+        """Its tasks, in file order."""
+
+    def environment(self, task: Task, folder: Path) -> Environment:
+        """A fresh environment for one task."""
+
+
+class Judge(Protocol):
+    """A model that grades. Replies are parsed by the suite."""
+
+    def ask(self, messages: Sequence[Message]) -> str:
+        """The raw reply. Raises ``JudgeFailed``."""
