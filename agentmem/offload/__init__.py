@@ -1,0 +1,1 @@
+"""Short-term memory: evidence, summaries, task boundaries, canvas, compression, drill-down."""
