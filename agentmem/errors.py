@@ -18,6 +18,7 @@
     └── StoreError
         ├── SchemaTooNew         the file was written by a newer version
         ├── ScopeRequired        a query without user, agent or team
+        ├── StoreConflict        a row was changed or removed by somebody else meanwhile
         └── RecordNotFound       an id that the store does not hold
 
 A host that wants one net catches ``AgentMemError``; the network edge is
@@ -100,6 +101,10 @@ class SchemaTooNew(StoreError):
 
 class ScopeRequired(StoreError, ValueError):
     """A query or a write without user, agent or team."""
+
+
+class StoreConflict(StoreError):
+    """A row to be replaced was changed or removed by somebody else meanwhile; nothing was written."""
 
 
 class RecordNotFound(StoreError, KeyError):
