@@ -4,6 +4,7 @@
     ├── UsageError               the user asked for something that does not exist or does not fit
     │   ├── UnknownName          an arm, key, suite or format; names the nearest valid ones
     │   ├── UnreadableInput      a file that is none of the known formats, or a broken line in it
+    │   ├── StatisticsError      numbers a statistic is not defined for (no tasks, k above the attempts)
     │   └── RecipeMismatch       resuming or comparing under another recipe; lists what differs
     ├── InvalidRun               a result that must not be reported
     │   ├── LintError            an engine assembled a prompt no provider accepts
@@ -44,6 +45,10 @@ class UnknownName(UsageError):
 
 class UnreadableInput(UsageError):
     """A file that is none of the known formats, or a broken line in it."""
+
+
+class StatisticsError(UsageError):
+    """Numbers for which a statistic is not defined: no tasks, unpaired arms, k above the number of attempts."""
 
 
 class RecipeMismatch(UsageError):
