@@ -1,17 +1,17 @@
-"""What the parts of the harness expect of each other: Model, ContextEngine, Environment, Suite, Judge."""
+"""What the parts of the harness expect of each other: Model, ContextEngine, Environment, Sandbox, Suite, Judge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel
 
 from agentmem.messages import Message, ToolCall
 from agentmem.tokens import Counter
-from harness.types import Outcome, Step, Task, Usage
+from harness.types import Outcome, Ran, SandboxSpec, Step, Task, Usage
 
 
 @dataclass(frozen=True)
@@ -101,3 +101,30 @@ class Judge(Protocol):
 
     def ask(self, messages: Sequence[Message]) -> str:
         """The raw reply. Raises ``JudgeFailed``."""
+
+
+class Sandbox(Protocol):
+    """Runs commands without network, inside limits. Files last between commands, processes do not."""
+
+    isolation: str
+    root: str  # where a command sees the work folder
+
+    def run(self, command: str, seconds: float | None = None) -> Ran:
+        """Run a bash command in ``root``. Raises ``EnvironmentFailed`` when the sandbox itself does not work."""
+
+    def close(self) -> None:
+        """End every process in it."""
+
+
+@dataclass(frozen=True)
+class SuiteContext:
+    """What the harness lends a suite. ``data`` is the folder given by the user, ``cache`` may be kept between runs."""
+
+    data: Path | None
+    cache: Path
+    counter: Counter
+    open_sandbox: Callable[[SandboxSpec], Sandbox]
+    judge: Judge | None = None
+    mode: Literal["reference", "guarded"] = "reference"
+    clock: Callable[[], float] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)  # --option key=value, named by the suite

@@ -163,3 +163,33 @@ class Recipe:
     window: int
     limits: Mapping[str, Any]
     code: Mapping[str, str]  # version, and sha256 over the sources
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSpec:
+    """What a sandbox is given. ``work`` is the only host folder it may write; it appears there at ``inside``.
+
+    ``read_only`` are host paths that appear at the same path; ``environment`` is the whole environment of a
+    command; ``seconds`` and ``output`` (characters) limit each command, ``memory`` (MiB) each process.
+    ``image`` names a container image and is used by docker only.
+    """
+
+    work: str
+    inside: str
+    read_only: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 60.0
+    output: int = 1_000_000
+    memory: int = 4_096
+    image: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of one command: ``output`` holds stdout and stderr as they came; ``cut`` counts the characters
+    left out of its middle; ``code`` is None when the time was up."""
+
+    code: int | None
+    output: str
+    seconds: float
+    cut: int = 0
