@@ -105,12 +105,16 @@ class Call:
     lost: tuple[str, ...] = ()
     repairs: int | None = None
     repair_calls: int | None = None
+    fetched: int | None = None
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One task of one arm: its outcome and the sums of its calls, in tokens."""
+    """One task of one arm: its outcome and the sums of its calls, in tokens.
+
+    ``repairs`` are the prompts of the repair calls plus what they fetch; ``fetched`` is the second part alone.
+    """
 
     arm: str
     session: str
@@ -125,8 +129,10 @@ class TaskRow:
     prompt_tokens: int
     cached_tokens: int | None
     completion_tokens: int
-    memory_tokens: int
+    memory_prompt_tokens: int
+    memory_completion_tokens: int
     repairs: int | None
+    fetched: int | None
     needs: int | None
     needs_not_visible: int | None
     needs_lost: int | None
@@ -170,7 +176,7 @@ class SandboxSpec:
     """What a sandbox is given. ``work`` is the only host folder it may write; it appears there at ``inside``.
 
     ``read_only`` are host paths that appear at the same path; ``environment`` is the whole environment of a
-    command; ``seconds`` and ``output`` (characters) limit each command, ``memory`` (MiB) each process.
+    command; ``seconds`` and ``output`` (bytes) limit each command, ``memory`` (MiB) each process.
     ``image`` names a container image and is used by docker only.
     """
 
@@ -186,7 +192,7 @@ class SandboxSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of one command: ``output`` holds stdout and stderr as they came; ``cut`` counts the characters
+    """What became of one command: ``output`` holds stdout and stderr as they came; ``cut`` counts the bytes
     left out of its middle; ``code`` is None when the time was up."""
 
     code: int | None

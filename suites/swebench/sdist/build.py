@@ -90,7 +90,8 @@ def _build(instance: Instance, folder: Path) -> Path:
     scm = {"SETUPTOOLS_SCM_PRETEND_VERSION": instance.release}
     _run([*pip, "install", "-q", "wheel", *instance.packages], folder, scm)
     wanted = f"{instance.sdist}=={instance.release}"
-    _run([*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", "download", wanted], folder, scm)
+    # by name: with ":all:" pip would build setuptools and the other build requirements from source too
+    _run([*pip, "download", "-q", "--no-deps", "--no-binary", instance.sdist, "-d", "download", wanted], folder, scm)
     _unpack(next((folder / "download").iterdir()), folder / "repo")
     _commit(folder / "repo", "release")
     _run([*pip, "install", "-q", "-e", "repo"], folder, scm)

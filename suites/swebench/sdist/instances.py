@@ -18,9 +18,22 @@ from harness.errors import DataError
 
 FILE = "swebench/sdist_instances.jsonl.gz"
 COLUMNS = (
-    "instance_id repo version problem_statement patch test_patch FAIL_TO_PASS PASS_TO_PASS "
-    "sdist python pip_packages extra_packages test_command test_targets log_parser"
-).split()
+    "instance_id",
+    "repo",
+    "version",
+    "problem_statement",
+    "patch",
+    "test_patch",
+    "FAIL_TO_PASS",
+    "PASS_TO_PASS",
+    "sdist",
+    "python",
+    "pip_packages",
+    "extra_packages",
+    "test_command",
+    "test_targets",
+    "log_parser",
+)
 
 
 @dataclass(frozen=True, slots=True)
