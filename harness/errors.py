@@ -13,6 +13,8 @@
     ├── DataError                a data set is missing or has another schema
     ├── EnvironmentFailed        a sandbox or a tool could not be started or died
     ├── ModelFailed              a model call failed for good; the task is errored
+    │   ├── ModelRefused         wrong key, model or address; the run stops
+    │   ├── PromptTooLong        the prompt does not fit the server's window
     │   ├── CostLimit            the run would cost more than it may
     │   └── CassetteMiss         a replayed call is not on the cassette
     └── JudgeFailed              a judge gave no usable verdict; the task is unjudged
@@ -22,8 +24,11 @@ The command line prints ``UsageError`` and ``DataError`` as one line and exits w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
+
+from agentmem.errors import ContextOverflow
 
 
 class HarnessError(Exception):
@@ -85,7 +90,19 @@ class EnvironmentFailed(HarnessError):
 
 
 class ModelFailed(HarnessError):
-    """A model call failed for good; the task is errored."""
+    """A model call failed for good; the task is errored. ``failed`` lists every request that was made (``Attempt``)."""
+
+    def __init__(self, message: str, failed: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.failed = tuple(failed)
+
+
+class ModelRefused(ModelFailed, UsageError):
+    """Wrong key, model or address; no task of the run can be played."""
+
+
+class PromptTooLong(ModelFailed, ContextOverflow):
+    """The server says that the prompt does not fit its window."""
 
 
 class CostLimit(ModelFailed):

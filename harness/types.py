@@ -78,14 +78,25 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request that gave no answer. Its usage is what the server said it cost, if it said so."""
+
+    error: str
+    usage: Usage
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """What a model answered: a message, what it used, and how often it had to be asked."""
+    """What a model answered: a message, what it used, and the requests that had failed before."""
 
     message: Message
     usage: Usage
     attempts: int = 1
     finish: str | None = None
     seconds: float | None = None
+    failed: tuple[Attempt, ...] = ()
+    fallbacks: tuple[str, ...] = ()  # what had to be left out of the request, such as "temperature"
 
 
 @dataclass(frozen=True, slots=True)
