@@ -76,7 +76,12 @@ class ModelError(AgentMemError):
 
 
 class ModelUnavailable(ModelError):
-    """The server is down, slow or refuses for now; another try may help."""
+    """The server is down, slow or refuses for now; another try may help.
+
+    ``retry_after`` is how long the server asked to wait, in seconds, or None.
+    """
+
+    retry_after: float | None = None
 
 
 class ModelRejected(ModelError):
