@@ -61,7 +61,7 @@ def to_markdown(tables: Sequence[Table], level: int = 3) -> str:
 
 def to_json(record: DataclassInstance) -> str:
     """A record and everything in it as JSON; a NaN raises instead of being written."""
-    return json.dumps(asdict(record), indent=1, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    return json.dumps(asdict(record), indent=1, allow_nan=False, default=_plain) + "\n"
 
 
 def count(value: float | None) -> str:

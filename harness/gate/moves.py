@@ -1,0 +1,89 @@
+"""Where a change shows: the tasks that moved most, and the calls whose prompt grew most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.compare.pairs import pair
+from harness.compare.tokens import mean_of, support_adjusted, tokens
+from harness.gate.baseline import MeasuredArm
+from harness.types import TaskRow
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTask:
+    """One task whose outcome, needs or tokens changed. Tokens are support-adjusted where that was measured."""
+
+    arm: str
+    session: str
+    task: str
+    tokens_before: float
+    tokens_after: float
+    lost_more: int
+    passed_before: bool | None
+    passed_after: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class GrownCall:
+    """One agent call (`call` counts within its task from 0) whose prompt grew, in tokens."""
+
+    arm: str
+    session: str
+    task: str
+    call: int
+    before: int
+    after: int
+
+
+def moved_tasks(arms: Sequence[tuple[MeasuredArm, MeasuredArm]]) -> list[MovedTask]:
+    """The ten tasks that moved most: new failures and lost needs first, then by change of tokens either way."""
+    found = []
+    for old, new in arms:
+        for joined in pair(old.run, new.run):
+            if joined.complete:
+                moved = _moved(old.run.arm.name, joined.session, joined.task, joined.baseline, joined.treatment)
+                if moved:
+                    found.append(moved)
+    return sorted(found, key=_weight)[:SHOWN]
+
+
+def grown_calls(arms: Sequence[tuple[MeasuredArm, MeasuredArm]]) -> list[GrownCall]:
+    """The ten calls whose prompt grew most in tokens, call by call of the tasks both runs have."""
+    found = []
+    for old, new in arms:
+        for (session, task), before in old.prompts.items():
+            after = new.prompts.get((session, task), ())
+            for number, (first, second) in enumerate(zip(before, after, strict=False)):
+                if first is not None and second is not None and second > first:
+                    found.append(GrownCall(old.run.arm.name, session, task, number, first, second))
+    found.sort(key=lambda call: (call.before - call.after, call.arm, call.session, call.task, call.call))
+    return found[:SHOWN]
+
+
+def _moved(arm: str, session: str, task: str, before: Sequence[TaskRow], after: Sequence[TaskRow]) -> MovedTask | None:
+    costs = [_cost(before), _cost(after)]
+    lost = [sum(row.needs_lost or 0 for row in rows) for rows in (before, after)]
+    passed = [_passed(before), _passed(after)]
+    if costs[0] == costs[1] and lost[0] == lost[1] and passed[0] == passed[1]:
+        return None
+    return MovedTask(arm, session, task, costs[0], costs[1], lost[1] - lost[0], passed[0], passed[1])
+
+
+def _cost(rows: Sequence[TaskRow]) -> float:
+    return mean_of(rows, support_adjusted) or mean_of(rows, tokens) or 0.0
+
+
+def _passed(rows: Sequence[TaskRow]) -> bool | None:
+    """Whether every attempt passed; `None` when there is no verdict at all."""
+    known = [row.passed for row in rows if row.passed is not None]
+    return all(known) if known else None
+
+
+def _weight(task: MovedTask) -> tuple[bool, int, float, str, str, str]:
+    broken = task.passed_before is True and task.passed_after is not True
+    change = abs(task.tokens_after - task.tokens_before)
+    return (not broken, -task.lost_more, -change, task.arm, task.session, task.task)
