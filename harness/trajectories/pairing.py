@@ -21,7 +21,7 @@ OUTSIDE = frozenset({"submission", "judge"})  # never in the agent's conversatio
 
 REPAIRS = {
     "unanswered": f"tool calls have no result in front of the next answer and were answered with {NO_RESULT!r}",
-    "unmatched": "tool results answer no call of the message before them and are kept as user messages of kind 'observation'",
+    "unmatched": "tool results answer no call of the message before them and are kept as user messages",
     "gaps": f"answers follow no message of their own and were given {NO_MESSAGE!r}",
     "systems": "system messages after the first were left out",
     "renamed": "tool calls had no id, or one that was used before, and were given a new one",
