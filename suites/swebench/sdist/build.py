@@ -22,6 +22,7 @@ from suites.swebench.sdist.instances import Instance
 
 LAYOUT = 1  # part of the folder name; raise it when what is built changes
 SECONDS = 1_800.0
+OLD_PIP = {"3.6": "21.3.1", "3.7": "24.0"}  # the last release for that interpreter
 IDENTITY = ("-c", "user.name=builder", "-c", "user.email=builder@localhost", "-c", "commit.gpgsign=false")
 KEPT = (
     "PATH",
@@ -88,7 +89,10 @@ def _build(instance: Instance, folder: Path) -> Path:
     _run([str(python), "-m", "venv", str(folder / "venv")], folder, {})
     pip = [str(folder / "venv/bin/python"), "-m", "pip", "--disable-pip-version-check", "--no-input"]
     scm = {"SETUPTOOLS_SCM_PRETEND_VERSION": instance.release}
-    _run([*pip, "install", "-q", "wheel", *instance.packages], folder, scm)
+    if instance.python in OLD_PIP:  # the pip that comes with it gives up at the first release that is too new
+        _run([*pip, "install", "-q", f"pip=={OLD_PIP[instance.python]}"], folder, scm)
+    if instance.packages:
+        _run([*pip, "install", "-q", *instance.packages], folder, scm)
     wanted = f"{instance.sdist}=={instance.release}"
     # by name: with ":all:" pip would build setuptools and the other build requirements from source too
     _run([*pip, "download", "-q", "--no-deps", "--no-binary", instance.sdist, "-d", "download", wanted], folder, scm)

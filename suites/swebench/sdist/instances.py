@@ -34,6 +34,16 @@ COLUMNS = (
     "test_targets",
     "log_parser",
 )
+PINS: dict[str, tuple[str, ...]] = {
+    # later releases of these refuse every Sphinx before 5.0; the limits are those of SWE-bench's own specs
+    "Sphinx": (
+        "sphinxcontrib-applehelp<=1.0.7",
+        "sphinxcontrib-devhelp<=1.0.5",
+        "sphinxcontrib-qthelp<=1.0.6",
+        "sphinxcontrib-htmlhelp<=2.0.4",
+        "sphinxcontrib-serializinghtml<=1.1.9",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ def instance(row: Mapping[str, Any], where: str = "row") -> Instance:
         release=row["sdist"]["version"],
         python=row["python"],
         packages=tuple(row["pip_packages"]),
-        extra=tuple(row["extra_packages"]),
+        extra=(*row["extra_packages"], *PINS.get(row["sdist"]["name"], ())),
         test_command=row["test_command"],
         test_targets=tuple(row["test_targets"]),
         log_parser=row["log_parser"],

@@ -1,0 +1,1 @@
+"""Agents: what joins model, engine and environment for the length of a task."""
