@@ -16,8 +16,10 @@ from harness.trajectories.draft import (
     arguments_of,
     describe,
     is_message_list,
+    mapping,
     optional,
     text_of,
+    word,
 )
 from harness.trajectories.openai_chat import conversation, frame, messages_key
 
@@ -89,8 +91,8 @@ def _blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _type(block: object) -> object:
-    return block.get("type") if isinstance(block, dict) else None
+def _type(block: object) -> str:
+    return word(mapping(block).get("type"))
 
 
 FORMAT = Format("anthropic", "Anthropic-style content blocks (tool_use, tool_result)", _matches, _parse)

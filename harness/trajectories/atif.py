@@ -59,7 +59,7 @@ def _step(step: dict[str, Any], number: int) -> list[Message]:
     elif source == "user":
         first = [Message("user", text, kind=kind)]
     elif source == "agent":
-        calls = tuple(_call(call, number) for call in step.get("tool_calls") or ())
+        calls = _calls(step, number)
         first = [Message("assistant", text, calls, kind=kind)]
     else:
         raise Malformed(f"{describe(source)} as the source of step {number}")
@@ -68,6 +68,12 @@ def _step(step: dict[str, Any], number: int) -> list[Message]:
         return first
     results = objects(observation, "results", f"result of step {number}, result")
     return first + [_result(result, bool(calls)) for result in results]
+
+
+def _calls(step: dict[str, Any], number: int) -> tuple[ToolCall, ...]:
+    if not step.get("tool_calls"):
+        return ()
+    return tuple(_call(call, number) for call in objects(step, "tool_calls", f"tool call of step {number}, call"))
 
 
 def _call(call: object, number: int) -> ToolCall:

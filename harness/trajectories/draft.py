@@ -80,6 +80,11 @@ def optional(value: object) -> str | None:
     return str(value)
 
 
+def word(value: object) -> str:
+    """The value when it is text, else an empty one: for fields that hold one of a few words."""
+    return value if isinstance(value, str) else ""
+
+
 def text_of(content: object) -> str:
     """The text of a content field: a string, None, or a list of content blocks (joined by newlines).
 

@@ -19,10 +19,10 @@ from harness.trajectories.draft import (
     calls_of,
     describe,
     mapping,
-    objects,
     optional,
     resolved,
     text_of,
+    word,
 )
 
 SILENT_ACTIONS = frozenset({"recall", "change_agent_state", "null", "condensation", "condensation_request"})
@@ -41,7 +41,7 @@ def _matches(record: Any) -> bool:
 
 def _parse(record: Any) -> Draft:
     reader = _Events()
-    for number, event in enumerate(_flat(objects_or_pairs(record))):
+    for number, event in enumerate(_events(record)):
         if not isinstance(event, dict):
             raise Malformed(f"{describe(event)} as event {number}")
         reader.add(event, number)
@@ -61,11 +61,12 @@ def _parse(record: Any) -> Draft:
     )
 
 
-def objects_or_pairs(record: Any) -> list[Any]:
+def _events(record: Any) -> list[Any]:
     """The history: events, or in old runs pairs of an action and its observation."""
-    if isinstance(record, dict) and isinstance(record.get("history"), list):
-        return list(record["history"])
-    return objects(record, "history", "event")
+    history = mapping(record).get("history")
+    if not isinstance(history, list):
+        raise Malformed(describe(record) if history is None else f"{describe(history)} as 'history'")
+    return _flat(history)
 
 
 def _flat(history: list[Any]) -> list[Any]:
@@ -79,14 +80,14 @@ class _Events:
         self.messages: list[Message] = []
         self.version: str | None = None
         self._answers: set[str] = set()  # ids of model answers that are already a message
-        self._own: dict[Any, str] = {}  # event id of an action without metadata -> the id its call was given
+        self._own: dict[str, str] = {}  # event id (as text) of an action without metadata -> the id its call was given
 
     def add(self, event: dict[str, Any], number: int) -> None:
         """Take one event."""
         if "observation" in event:
             self._observation(event)
             return
-        action = event.get("action")
+        action = word(event.get("action"))
         args = mapping(event.get("args"))
         if action == "system":
             self.version = optional(args.get("openhands_version")) or self.version
@@ -104,7 +105,7 @@ class _Events:
             if metadata:
                 self._answer(metadata, number)
             else:
-                self._action(event, str(action), number)
+                self._action(event, action, number)
 
     def _answer(self, metadata: Any, number: int) -> None:
         """The model's answer behind an action; further actions of the same answer add nothing."""
@@ -127,13 +128,13 @@ class _Events:
     def _action(self, event: dict[str, Any], action: str, number: int) -> None:
         args = dict(mapping(event.get("args")))
         thoughts = [text_of(args.pop(key, None)) for key in THOUGHTS]
-        call_id = f"event_{event.get('id', number)}"
-        self._own[event.get("id", number)] = call_id
+        place = str(event.get("id", number))
+        call_id = self._own[place] = f"event_{place}"
         call = ToolCall(call_id, action, arguments_of(args))
         self.messages.append(Message("assistant", "\n".join(filter(None, thoughts)), (call,)))
 
     def _observation(self, event: dict[str, Any]) -> None:
-        kind = event.get("observation")
+        kind = word(event.get("observation"))
         if kind == "recall":
             text = _recalled(mapping(event.get("extras")))
             if text:
@@ -143,7 +144,7 @@ class _Events:
             return
         content = text_of(event.get("content"))
         metadata = mapping(event.get("tool_call_metadata"))
-        call_id = optional(metadata.get("tool_call_id")) or self._own.get(event.get("cause"))
+        call_id = optional(metadata.get("tool_call_id")) or self._own.get(str(event.get("cause")))
         if call_id is None:
             self.messages.append(Message("user", content, kind="observation"))
             return

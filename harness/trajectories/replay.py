@@ -16,6 +16,7 @@ from harness.trajectories.draft import (
     optional,
     resolved,
     text_of,
+    word,
 )
 
 SCHEMA = "replay-trajectory/"
@@ -49,7 +50,7 @@ def _parse(record: Any) -> Draft:
 
 def _message(row: dict[str, Any], number: int) -> Message:
     content = text_of(row.get("content"))
-    kind = row.get("kind")
+    kind = word(row.get("kind"))
     match row.get("role"):
         case "user":
             return Message("user", content, kind=kind if kind in USER_KINDS else None)

@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from agentmem.messages import Message
-from harness.trajectories.draft import Draft, Format, Malformed, calls_of, describe, mapping, objects, optional, text_of
+from harness.trajectories.draft import (
+    Draft,
+    Format,
+    Malformed,
+    calls_of,
+    describe,
+    mapping,
+    objects,
+    optional,
+    text_of,
+    word,
+)
 
 SPANS = frozenset({"llm_call", "tool_call", "judge_call"})
 
@@ -18,7 +29,7 @@ def _matches(record: Any) -> bool:
     entries = record.get("trajectory") if isinstance(record, dict) else None
     if not isinstance(entries, list) or not entries:
         return False
-    return all(isinstance(entry, dict) and entry.get("type") in SPANS for entry in entries[:3])
+    return all(isinstance(entry, dict) and word(entry.get("type")) in SPANS for entry in entries[:3])
 
 
 def _parse(record: Any) -> Draft:
@@ -27,8 +38,8 @@ def _parse(record: Any) -> Draft:
     for number, entry in enumerate(objects(record, "trajectory", "entry")):
         kind = entry.get("type")
         if kind == "llm_call":
-            for asked in entry.get("task_prompt") or ():
-                if mapping(asked).get("role") == "user":
+            for asked in objects(entry, "task_prompt", "prompt message") if entry.get("task_prompt") else ():
+                if asked.get("role") == "user":
                     messages.append(Message("user", text_of(asked.get("content")), kind="task"))
             output = mapping(entry.get("output"))
             calls = calls_of(output.get("tool_calls"), number)

@@ -260,6 +260,71 @@ def test_openhands_details(tmp_path: Path) -> None:
     assert_legal(old)
 
 
+def test_openhands_actions_of_one_answer_are_one_message() -> None:
+    run = one(FIXTURES / "openhands_new.jsonl")
+    assert [message.role for message in run.messages] == [
+        "system",
+        "user",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
+    assert run.messages[2].content == "Oil first.\n\nUse little oil."
+    assert [call.id for call in run.messages[3].tool_calls] == ["h1", "h2"]
+    assert [(m.content, m.tool_call_id, m.is_error) for m in run.messages[4:6]] == [
+        ("hinge.c", "h1", False),
+        ("no such gate", "h2", True),
+    ]
+    assert_legal(run)
+
+
+def test_swe_agent_demonstrations_and_newer_configuration() -> None:
+    run = one(FIXTURES / "swe_agent.traj")
+    assert [kind for _, kind in shape(run)] == [
+        None,
+        "demo",
+        "demo",
+        "task",
+        None,
+        "observation",
+        None,
+        "observation",
+        None,
+    ]
+    assert (run.id, run.model) == ("tap__tap-5", "tiny-8")
+    assert_legal(run)
+
+
+def test_vorflux_matches_by_arguments() -> None:
+    warnings: list[str] = []
+    run = one(FIXTURES / "vorflux.json", warnings=warnings)
+    assert [(m.role, m.content) for m in run.messages] == [
+        ("user", "The roof leaks."),
+        ("assistant", "I climb."),
+        ("tool", "soot"),
+        ("tool", "a tile is loose\n[stderr]\nwind"),
+        ("assistant", ""),  # the judge
+        ("user", "dark"),
+        ("assistant", ""),
+        ("user", NO_MESSAGE),
+        ("assistant", "Fixed."),
+    ]
+    assert [m.tool_call_id for m in run.messages[2:4]] == ["v2", "v1"]
+    assert len(warnings) == 2
+    assert_legal(run)
+
+
+def test_replay_keeps_kinds_and_leaves_out_reasoning() -> None:
+    run = one(FIXTURES / "replay.jsonl")
+    assert [kind for _, kind in shape(run)] == [None, "task", None, "observation", "judge", None, "submission"]
+    assert run.outcome.state == "scored" and run.outcome.passed is False
+    assert run.messages[3].is_error and run.messages[3].tool_call_id == run.messages[2].tool_calls[0].id
+    assert all("deep" not in message.content for message in run.messages)
+    assert_legal(run)
+
+
 def test_mini_swe_agent_with_tool_calls() -> None:
     path = FIXTURES / "mini_1_1.traj.json"
     assert detect(path) == "mini-swe-agent"

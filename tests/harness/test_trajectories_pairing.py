@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentmem.messages import Message, ToolCall
 from harness import lint
-from harness.trajectories.draft import Draft
+from harness.trajectories.draft import Draft, Malformed
 from harness.trajectories.pairing import NO_MESSAGE, NO_RESULT, OUTSIDE, legal
+from harness.trajectories.registry import by_name, recognise
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "trajectories"
 
 IDS = st.sampled_from(["", "a", "b", "c"])
 NAMES = st.sampled_from(["look", "run"])
@@ -134,3 +141,54 @@ def test_generated_ids_differ_between_runs() -> None:
     draft = Draft([USER, asks(("", "{}"), ("", "{}"))])
     first, second = (legal(draft, name)[0][1].tool_calls for name in ("one", "two"))
     assert len({call.id for call in (*first, *second)}) == 4
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of every value inside a JSON document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(deep for key, item in inner for deep in places(item, (*path, key)))]
+
+
+def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """The document with one value replaced."""
+    if not path:
+        return new
+    items = dict(value) if isinstance(value, dict) else list(value)
+    items[path[0]] = changed(value[path[0]], path[1:], new)
+    return items
+
+
+RECORDS = [
+    (form, record)
+    for form, file in [
+        ("openai", "openai.jsonl"),
+        ("anthropic", "anthropic.jsonl"),
+        ("openhands", "openhands_old.jsonl"),
+        ("openhands", "openhands_new.jsonl"),
+        ("swe-agent", "swe_agent.traj"),
+        ("vorflux", "vorflux.json"),
+        ("mini-swe-agent", "mini_1_1.traj.json"),
+        ("mini-swe-agent", "mini_responses.traj.json"),
+        ("atif", "boil-egg__x7/agent/trajectory.json"),
+        ("replay", "replay.jsonl"),
+    ]
+    for record in [json.loads((FIXTURES / file).read_text(encoding="utf-8").split("\n{")[0])]
+]
+
+
+@given(st.data())
+@settings(max_examples=600, deadline=None)
+def test_one_wrong_value_is_read_legally_or_refused_by_name(data: st.DataObject) -> None:
+    form, record = data.draw(st.sampled_from(RECORDS))
+    where = data.draw(st.sampled_from(places(record)))
+    wrong: Any = data.draw(st.sampled_from([None, True, 7, 1.5, "", "odd", [], [None], [[]], ["x"], {}, {"a": []}]))
+    record = changed(record, where, wrong)
+    recognise(record)
+    try:
+        draft = by_name(form).parse(record)
+    except Malformed as found:
+        assert str(found) and "\n" not in str(found)
+        return
+    sent = [message for message in legal(draft, "run")[0] if message.kind not in OUTSIDE]
+    assert all(isinstance(message.content, str) for message in sent)
+    assert lint.problems([*sent, Message("user", "next task", kind="task")]) == []
