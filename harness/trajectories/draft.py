@@ -43,16 +43,19 @@ class Format:
 
 
 def describe(value: object) -> str:
-    """A decoded JSON value in a few words, for error messages."""
+    """A decoded JSON value in a few words on one line, for error messages."""
     if isinstance(value, dict):
-        keys = [str(key) for key in value][:6]
+        keys = [" ".join(str(key).split())[:30] for key in value][:6]
         more = ", ..." if len(value) > len(keys) else ""
         return f"an object with the keys {', '.join(keys)}{more}" if keys else "an empty object"
     if isinstance(value, list):
-        return f"a list of {len(value)} items, the first of them {describe(value[0])}" if value else "an empty list"
+        if not value:
+            return "an empty list"
+        first = "a list" if isinstance(value[0], list) else describe(value[0])
+        return f"a list of {len(value)} items, the first of them {first}"
     if isinstance(value, str):
         return f"the text {value[:40]!r}"
-    return f"the value {json.dumps(value)}"
+    return f"the value {json.dumps(value)[:40]}"
 
 
 def objects(record: Any, key: str | None, what: str) -> list[dict[str, Any]]:

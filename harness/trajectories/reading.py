@@ -11,7 +11,7 @@ from harness.errors import UnreadableInput
 from harness.trajectories.draft import Draft, Format, Malformed, describe
 from harness.trajectories.pairing import REPAIRS, legal
 from harness.trajectories.registry import FORMATS, by_name, recognise
-from harness.trajectories.source import SUFFIXES, Found, Record, files, records
+from harness.trajectories.source import LINE_SUFFIXES, SUFFIXES, Found, Record, files, records
 from harness.types import Trajectory
 
 UNKNOWN = "unknown"
@@ -128,6 +128,8 @@ class _Runs:
 def _id_of(path: Path, number: int | None) -> str:
     """An id from where a record stands: the file's name, or its folder's where the name says nothing, and the line."""
     stem = path.name.removesuffix(".gz")
+    if number == 1 and not stem.endswith(LINE_SUFFIXES):  # a document that happens to be one line
+        number = None
     while stem.endswith(SUFFIXES):
         stem = stem[: stem.rindex(".")]
     if stem in GENERIC_NAMES:

@@ -20,7 +20,8 @@ from harness.trajectories.draft import describe, is_message_list
 
 Warn = Callable[[str], None]
 
-SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj")
+LINE_SUFFIXES = (".jsonl", ".ndjson")
+SUFFIXES = (".json", ".traj", *LINE_SUFFIXES)
 GZIP = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")

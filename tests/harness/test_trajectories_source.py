@@ -221,3 +221,12 @@ def test_repeated_task_ids_are_kept_and_numbered(tmp_path: Path) -> None:
 def test_runs_without_an_id_are_named_by_place(tmp_path: Path) -> None:
     chat = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]})
     assert ids(load(write(tmp_path / "chat.jsonl", f"{chat}\n\n{chat}\n"))[0]) == ["chat-1", "chat-3"]
+    assert ids(load(write(tmp_path / "chat.json", chat))[0]) == ["chat"]
+    assert ids(load(write(tmp_path / "trial__x" / "agent" / "trajectory.json", chat))[0]) == ["trial__x"]
+
+
+def test_found_things_are_described_on_one_short_line(tmp_path: Path) -> None:
+    for text in (json.dumps({"a\nb" * 50: 1}), "[" * 300 + "]" * 300, "9" * 3000):
+        with pytest.raises(UnreadableInput) as caught:
+            load(write(tmp_path / "what.json", text))
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
