@@ -1,0 +1,90 @@
+"""What stays of finished tasks: a line each, older ones in one line, every line with a pointer to the whole task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agentmem.errors import EvidenceWriteFailed
+from agentmem.messages import Message
+from agentmem.offload.evidence import EvidenceStore
+from agentmem.tokens import Counter
+
+TITLE = "Finished tasks (the pointer leads to each one's record):"
+FILE = re.compile(r"[\w./-]*\w\.(?:py|js|ts|go|rs|java|c|h|cpp|md|toml|cfg|json|ya?ml|txt|sh|rb)\b")
+
+
+class TaskHistory:
+    """The lines of finished tasks, within a budget."""
+
+    def __init__(self, store: EvidenceStore, counter: Counter, line: int, budget: int) -> None:
+        self._store = store
+        self._counter = counter
+        self._line = line
+        self._budget = budget
+        self._names: list[str] = []
+        self._lines: list[tuple[str, str]] = []  # text, ref
+        self._block: list[Message] = []
+
+    def begin(self, task: str) -> None:
+        """A task begins."""
+        self._names.append(task)
+
+    def add(self, messages: Sequence[Message], refs: Mapping[int, str]) -> None:
+        """The task that began last is finished; ``messages`` are what is left of it, with pointers."""
+        number = len(self._names)
+        name = self._names[-1] if self._names else f"task {number}"
+        try:
+            ref = self._store.put(record(messages, refs))
+        except EvidenceWriteFailed:
+            ref = ""
+        files = touched(messages)
+        text = f"{number:03d} {name}: {', '.join(files[:3])}".rstrip(": ")
+        while self._counter.text(f"{text} -> {ref}") > self._line and len(text) > 20:
+            text = text[: len(text) * 4 // 5]
+        self._lines.append((text, ref))
+        self._block = self._make()
+
+    def block(self) -> list[Message]:
+        """The lines as one message, or nothing before the first task is finished."""
+        return self._block
+
+    def _make(self) -> list[Message]:
+        lines: list[str] = []
+        refs: list[str] = []
+        left = self._budget - self._counter.text(TITLE) - self._line
+        for text, ref in reversed(self._lines):
+            line = f"{text} -> {ref}"
+            left -= self._counter.text(line) + 1
+            if left < 0:
+                older = self._lines[: len(self._lines) - len(lines)]
+                index = self._store.put("\n".join(f"{text} -> {ref}" for text, ref in older))
+                lines.append(f"{len(older)} older tasks -> {index}")
+                refs.append(index)
+                break
+            lines.append(line)
+            refs.append(ref)
+        content = "\n".join([TITLE, *reversed(lines)])
+        return [Message("user", content, kind="canvas", refs=tuple(filter(None, reversed(refs))))]
+
+
+def touched(messages: Sequence[Message]) -> list[str]:
+    """Files the model's own messages name, the most recent first."""
+    found: dict[str, None] = {}
+    for message in reversed(messages):
+        if message.role == "assistant":
+            text = message.content + " ".join(call.values() for call in message.tool_calls)
+            for path in reversed(FILE.findall(text)):
+                found.setdefault(path)
+    return list(found)
+
+
+def record(messages: Sequence[Message], refs: Mapping[int, str]) -> str:
+    """The task as text: requests and the model's messages whole, results by their pointer."""
+    parts = []
+    for message in messages:
+        if message.is_result:
+            parts.append(f"[result] {' '.join(message.refs) or refs.get(id(message), message.content)}")
+        else:
+            parts.append(f"[{message.role}] {message.content}" + "".join(f"\n{c.values()}" for c in message.tool_calls))
+    return "\n".join(parts)

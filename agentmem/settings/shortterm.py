@@ -1,0 +1,32 @@
+"""Settings of our own short-term policy. The measurement behind each default is named in docs/offload.md."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ShortTermSettings(BaseModel):
+    """When something leaves the prompt, and what stays of it. Sizes are in tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    leave_tasks: bool = True
+    """A finished task leaves the prompt when the next one begins; a line of it stays."""
+    line: int = Field(60, ge=10, le=1_000)
+    """Most a line about one finished task may take."""
+    history: int = Field(240, ge=60)
+    """Most that all lines together may take; older tasks share one line."""
+    keep_results: int = Field(4, ge=1)
+    """How many of the newest tool results stay whole."""
+    result: int = Field(120, ge=1)
+    """Results up to this size stay whole."""
+    extract: int = Field(80, ge=20)
+    """Size of the extract that stands for a result."""
+    keep_calls: int = Field(3, ge=1)
+    """How many of the newest messages of the model stay whole."""
+    command: int = Field(120, ge=0)
+    """Older commands of the model are shortened to about this size; 0 leaves them."""
+    batch: int = Field(800, ge=0)
+    """Nothing is rewritten before this many tokens can be saved at once, so that the cached prefix survives."""
+    fill: float = Field(0.85, gt=0, le=1)
+    """Share of the window beyond which the oldest steps of the task itself leave the prompt."""

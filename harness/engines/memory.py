@@ -1,0 +1,39 @@
+"""``agentmem``: the short-term memory of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentmem.messages import Message
+from agentmem.offload.shortterm import ShortTerm
+from agentmem.settings.shortterm import ShortTermSettings
+from harness.engines.base import Engine
+from harness.protocols import EngineContext
+
+
+class AgentMem(Engine):
+    """Our policy at our defaults."""
+
+    name = "agentmem"
+    Parameters = ShortTermSettings
+
+    def __init__(self, parameters: Any, context: EngineContext) -> None:
+        super().__init__(parameters, context)
+        self.memory = ShortTerm(parameters, context.folder, context.counter, context.window, durable=False)
+
+    def begin_task(self, task: str) -> None:
+        """A task boundary, as told."""
+        self.memory.begin_task(task)
+
+    def observe(self, message: Message) -> None:
+        """Results go to disk here."""
+        self.memory.observe(message)
+
+    def assemble(self, history: Sequence[Message]) -> Sequence[Message]:
+        """The prompt."""
+        return self.memory.assemble()
+
+    def evidence(self, ref: str) -> str:
+        """The whole text behind a pointer."""
+        return self.memory.store.get(ref)
