@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.compare.outcomes import Options, compare_outcomes
 from harness.compare.pairs import ArmRun, Pair, check_comparable, pair
-from harness.compare.tokens import compare_tokens, support_adjusted, tokens
-from harness.errors import UsageError
+from harness.compare.tokens import compare_tokens
+from harness.errors import InvalidRun, LintError, UsageError
 from harness.gate.baseline import Measured, MeasuredArm
 from harness.gate.limits import Limits
 from harness.gate.moves import GrownCall, MovedTask, grown_calls, moved_tasks
 from harness.ledger import denominators
-from harness.types import TaskRow
+from harness.summary import arm_record
 
 Verdict = Literal["ok", "better", "worse", "unconfirmed", "invalid", "not measured"]
 
-Figure = Callable[[TaskRow], int | None]
-
-EXACT: tuple[tuple[str, Figure], ...] = (
-    ("tokens", tokens),
-    ("support_adjusted", support_adjusted),
-    ("needs_not_visible", lambda row: row.needs_not_visible),
-    ("needs_lost", lambda row: row.needs_lost),
-)
-"""Quantities that a replay gives to the token."""
+EXACT = ("tokens", "support_adjusted", "cost", "needs_not_visible", "needs_lost")
+"""Sums of `harness.summary.arm_record` that a replay gives to the token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +100,7 @@ def check(
 
 
 def validity(name: str, baseline: ArmRun, current: ArmRun, limits: Limits, prefix: str = "") -> Iterator[Check]:
-    """A run with many errored tasks, or without some of the baseline's tasks, must not be judged."""
+    """A run with many errored tasks, illegal prompts, or without some of the baseline's tasks must not be judged."""
     counts = denominators(current.rows)
     share = counts.error_rate
     if share > limits.failure_rate:
@@ -117,6 +110,10 @@ def validity(name: str, baseline: ArmRun, current: ArmRun, limits: Limits, prefi
         yield Check(
             name, f"{prefix}failure_rate", None, share, "ok", f"{counts.errored} of {counts.attempted} tasks errored"
         )
+    broken = [row.task for row in current.rows if row.error and row.error.startswith(LintError.__name__)]
+    if broken:
+        message = f"{len(broken)} tasks stopped at a prompt no provider accepts: {', '.join(broken[:5])}"
+        yield Check(name, f"{prefix}lint", 0, len(broken), "invalid", message)
     have = {(row.session, row.task, row.attempt) for row in current.rows}
     lacking = [row.task for row in baseline.rows if (row.session, row.task, row.attempt) not in have]
     if lacking:
@@ -125,33 +122,48 @@ def validity(name: str, baseline: ArmRun, current: ArmRun, limits: Limits, prefi
         yield Check(name, f"{prefix}tasks", len(baseline.rows), len(have), "invalid", message)
 
 
+def refuse_invalid(run: Measured, limits: Limits) -> None:
+    """Raise `InvalidRun` for a run that must not become a baseline."""
+    for name, arm in run.arms.items():
+        for one in validity(name, arm.run, arm.run, limits):
+            if one.verdict == "invalid":
+                raise InvalidRun(f"{run.label}, arm {name}: {one.message}; such a run cannot be a baseline")
+
+
 def exact_checks(name: str, baseline: ArmRun, current: ArmRun, limits: Limits) -> Iterator[Check]:
-    """Totals that do not vary between runs: any growth beyond the limit is worse, and one more lost need always is."""
-    allowed = {
-        "tokens": limits.tokens,
-        "support_adjusted": limits.support_adjusted,
-        "needs_not_visible": limits.needs_not_visible,
-        "needs_lost": 0.0,
-    }
-    for quantity, figure in EXACT:
-        before, after = total(baseline.rows, figure), total(current.rows, figure)
-        yield _exact_check(name, quantity, before, after, allowed[quantity])
+    """Totals that do not vary between runs: any growth beyond the limit is worse, and one more lost need always is.
+
+    Where tasks were really played (a cassette), one passed task less is worse, too.
+    """
+    lacking = _no_longer_measured(baseline, current)
+    if lacking:
+        message = f"needs of {len(lacking)} tasks are no longer measured: {', '.join(lacking[:5])}"
+        yield Check(name, "needs", None, None, "invalid", message)
+    old, new = arm_record(name, baseline.rows), arm_record(name, current.rows)
+    for quantity in EXACT:
+        allowed = 0.0 if quantity == "needs_lost" else getattr(limits, quantity)
+        yield _exact_check(name, quantity, old[quantity], new[quantity], allowed)
+    if current.recipe.kind == "live":
+        before, after = old["tasks"]["passed"] or 0, new["tasks"]["passed"] or 0
+        verdict: Verdict = "worse" if after < before else "better" if after > before else "ok"
+        yield Check(name, "passed", before, after, verdict, f"{before} -> {after} passed")
 
 
-def total(rows: Sequence[TaskRow], figure: Figure) -> int | None:
-    """Sum of a figure over rows; `None` when any row lacks it, since a partial sum would look like a saving."""
-    values = [figure(row) for row in rows]
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+def _no_longer_measured(baseline: ArmRun, current: ArmRun) -> list[str]:
+    """Tasks whose needs the baseline has and this run lacks: a partial sum would look like a saving."""
+    measured = {(row.session, row.task, row.attempt) for row in baseline.rows if row.repairs is not None}
+    return [
+        row.task for row in current.rows if row.repairs is None and (row.session, row.task, row.attempt) in measured
+    ]
 
 
-def _exact_check(name: str, quantity: str, before: int | None, after: int | None, share: float) -> Check:
+def _exact_check(name: str, quantity: str, before: float | None, after: float | None, share: float) -> Check:
     if before is None:
         return Check(name, quantity, before, after, "not measured", "not in the baseline")
     if after is None:
         return Check(name, quantity, before, after, "invalid", "measured in the baseline, but not in this run")
-    change = f"{after - before:+,} ({(after - before) / before:+.2%})" if before else f"{after - before:+,}"
-    said = f"{before:,} -> {after:,}, {change}"
+    change = f"{after - before:+,.0f}" + (f" ({(after - before) / before:+.2%})" if before else "")
+    said = f"{before:,.0f} -> {after:,.0f}, {change}"
     if after > before * (1.0 + share):
         return Check(name, quantity, before, after, "worse", f"{said}; allowed is +{share:.2%}")
     return Check(name, quantity, before, after, "better" if after < before else "ok", said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ class Limits:
     """Exact runs: growth of the tokens an arm may show."""
     support_adjusted: float = 0.005
     """Exact runs: growth of tokens + repairs."""
+    cost: float = 0.005
+    """Exact runs: growth of the price, cached tokens being cheaper: an engine that rewrites history pays here."""
     needs_not_visible: float = 0.005
     """Exact runs: growth of the needs the prompt no longer held. One more lost need always fails."""
     pass_rate: float = 0.02
@@ -33,14 +35,13 @@ class Limits:
     """A run with a larger share of errored tasks is invalid."""
 
 
-def load_limits(config: Path | None, flags: Mapping[str, float | None] | None = None) -> Limits:
-    """Read limits from a pyproject.toml (`None`: defaults) and put the flags that were given on top.
+def load_limits(config: Path | None, flags: Sequence[str] = ()) -> Limits:
+    """Read limits from a pyproject.toml (`None`: defaults) and put flags of the form NAME=SHARE on top.
 
     Raises `UnknownName` for a key that does not exist, `UsageError` for a value that is no share between 0 and 1.
     """
     limits = _checked(Limits(), _table(config), f"{config}: {TABLE}") if config else Limits()
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    return _checked(limits, given, "flags")
+    return _checked(limits, dict(map(_flag, flags)), "--limit")
 
 
 def _checked(limits: Limits, given: Mapping[str, Any], where: str) -> Limits:
@@ -53,6 +54,14 @@ def _checked(limits: Limits, given: Mapping[str, Any], where: str) -> Limits:
                 f"{where}: {name} must be a share between 0 and 1 (0.005 is half a percent), got {value!r}"
             )
     return replace(limits, **given)
+
+
+def _flag(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError as error:
+        raise UsageError(f"--limit: expected NAME=SHARE such as tokens=0.01, got {text!r}") from error
 
 
 def _table(config: Path) -> Mapping[str, Any]:

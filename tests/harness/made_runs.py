@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from harness.types import Arm, Recipe, State, TaskRow
+from harness.runlog import RunLog
+from harness.summary import summarise
+from harness.types import Arm, Call, Recipe, State, TaskRow, Usage
 
 
 def make_recipe(
@@ -88,7 +91,14 @@ def make_rows(
             passed = state == "scored" and drawn < rate
             prompt = int(size * (1 + position) * factor)
             replayed: dict[str, Any] = (
-                {"repairs": prompt // 10, "fetched": 0, "needs": 12, "needs_not_visible": 1, "needs_lost": 0}
+                {
+                    "cached_tokens": prompt * 4 // 5,
+                    "repairs": prompt // 10,
+                    "fetched": 0,
+                    "needs": 12,
+                    "needs_not_visible": 1,
+                    "needs_lost": 0,
+                }
                 | {"actions": 4, "actions_unsupported": 1}
                 if recipe.kind == "replay"
                 else {}
@@ -96,3 +106,30 @@ def make_rows(
             outcome = {"state": state, "passed": passed if state == "scored" else None}
             rows.append(make_row(arm, session, task, position, attempt, prompt_tokens=prompt, **outcome, **replayed))
     return tuple(rows)
+
+
+def make_calls(rows: tuple[TaskRow, ...]) -> list[Call]:
+    """Agent calls for each task, whose prompts grow by one token from the task's peak."""
+    return [
+        Call(
+            row.arm,
+            row.session,
+            row.task,
+            row.position,
+            row.calls * row.position + n,
+            "agent",
+            Usage(row.peak_prompt + n),
+            3,
+        )
+        for row in rows
+        for n in range(row.calls)
+    ]
+
+
+def write_run(folder: Path, recipe: Recipe, rows: tuple[TaskRow, ...], *, finished: bool = True) -> Path:
+    """A run folder as a real run leaves it."""
+    log = RunLog(folder, recipe)
+    log.append(make_calls(rows), rows)
+    if finished:
+        log.finish(summarise(recipe, log.sha256, log.tasks, {}))
+    return folder

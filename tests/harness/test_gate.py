@@ -19,23 +19,15 @@ from harness.gate.checks import GateResult, check
 from harness.gate.limits import Limits, load_limits
 from harness.gate.outputs import github_annotations, headline, junit, step_summary, tables
 from harness.tables import to_json, to_text
-from harness.types import Call, Recipe, TaskRow, Usage
-from tests.harness.made_runs import make_recipe, make_rows
+from harness.types import Recipe, TaskRow
+from tests.harness.made_runs import make_calls, make_recipe, make_rows
 
 REPLAY = make_recipe("replay", tasks=20, per_session=5)
 FEW = Options(resamples=400)
 
 
-def calls_of(rows: tuple[TaskRow, ...]) -> list[Call]:
-    return [
-        Call(row.arm, row.session, row.task, row.position, 4 * row.position + n, "agent", Usage(row.peak_prompt + n), 3)
-        for row in rows
-        for n in range(row.calls)
-    ]
-
-
 def measured(recipe: Recipe, rows: tuple[TaskRow, ...], label: str = "run") -> Measured:
-    return measure(label, recipe, rows, calls_of(rows), exact=recipe.kind == "replay")
+    return measure(label, recipe, rows, make_calls(rows), exact=recipe.kind == "replay")
 
 
 def replayed(**changes: Any) -> tuple[TaskRow, ...]:
@@ -144,6 +136,29 @@ def test_a_figure_no_longer_measured_is_invalid() -> None:
     assert result.exit_code == 2 and verdicts(result)["full", "support_adjusted"] == "invalid"
 
 
+def test_a_prompt_that_is_no_longer_cached_costs_more() -> None:
+    rows = tuple(replace(row, cached_tokens=0) for row in replayed())
+    result = check(measured(REPLAY, replayed()), measured(REPLAY, rows), Limits())
+    assert verdicts(result)["full", "cost"] == "worse" and verdicts(result)["full", "tokens"] == "ok"
+
+
+def test_illegal_prompts_are_invalid() -> None:
+    rows = list(replayed())
+    rows[3] = replace(rows[3], error="LintError: arm 'full' assembled a prompt that no provider would accept")
+    result = check(measured(REPLAY, replayed()), measured(REPLAY, tuple(rows)), Limits())
+    assert result.exit_code == 2 and verdicts(result)["full", "lint"] == "invalid"
+
+
+def test_a_cassette_that_passes_one_task_less_is_worse() -> None:
+    recipe = make_recipe(tasks=6, per_session=2)
+    rows = make_rows(recipe, "full", seed=1, rate=1.0)
+    worse = (replace(rows[0], passed=False, score=0.0), *rows[1:])
+    old, new = (measure("run", recipe, part, make_calls(part), exact=True) for part in (rows, worse))
+    result = check(old, new, Limits())
+    assert result.exit_code == 1 and verdicts(result)["full", "passed"] == "worse"
+    assert result.moved[0].task == rows[0].task
+
+
 def test_new_arms_are_noted_and_other_recipes_refused() -> None:
     baseline = measured(REPLAY, make_rows(REPLAY, "full", seed=1))
     result = check(baseline, measured(REPLAY, replayed()), Limits())
@@ -208,7 +223,7 @@ def test_an_edited_recipe_does_not_pass_as_the_old_one(tmp_path: Path) -> None:
 def test_limits_come_from_the_file_and_flags_win(tmp_path: Path) -> None:
     config = tmp_path / "pyproject.toml"
     config.write_text("[tool.agentmem-bench.gate]\ntokens = 0.02\nalpha = 0.05\n")
-    limits = load_limits(config, {"alpha": 0.0, "tokens": None})
+    limits = load_limits(config, ["alpha=0"])
     assert (limits.tokens, limits.alpha, limits.failure_rate) == (0.02, 0.0, 0.05)
     config.write_text("[project]\nname = 'x'\n")
     assert load_limits(config) == Limits()
@@ -238,9 +253,9 @@ def test_what_people_and_machines_read() -> None:
     assert headline(result).startswith("gate: worse than the baseline (")
     xml = ElementTree.fromstring(junit(result))
     suite = xml.find("testsuite")
-    assert suite is not None and int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) == 6
+    assert suite is not None and int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) == 8
     lines = list(github_annotations(result))
-    assert len(lines) == 6 and lines[0].startswith("::error title=full%3A tokens worse::")
+    assert len(lines) == 8 and lines[0].startswith("::error title=full%3A tokens worse::")
     assert all("\n" not in line and "%2" in line for line in lines)
     summary = step_summary(result)
     assert summary.startswith("## gate: worse") and "a\\|b" in summary
