@@ -62,7 +62,9 @@ def _plant(repo: Repository, bug: Bug) -> str:
     text = repo.files[repo.sources[bug.module]]
     correct, broken = repo.fill(bug.correct), repo.fill(bug.broken)
     if text.count(correct) != 1:
-        raise DataError(f"embedded tasks: {bug.module}/{bug.kind}: the place to plant occurs {text.count(correct)} times")
+        raise DataError(
+            f"embedded tasks: {bug.module}/{bug.kind}: the place to plant occurs {text.count(correct)} times"
+        )
     return text.replace(correct, broken)
 
 

@@ -98,7 +98,12 @@ def render(domain: Domain, rng: random.Random) -> Repository:
     groups = {group: rng.choice(choices) for group, choices in GROUPS.items()}
     homes = {m.role: _home(package, layout, groups[m.group], stems[m.role]) for m in chosen}
 
-    values = {**names, **_words(rng), "pkg": package, "version": f"{rng.randint(0, 3)}.{rng.randint(1, 14)}.{rng.randint(0, 9)}"}
+    values = {
+        **names,
+        **_words(rng),
+        "pkg": package,
+        "version": f"{rng.randint(0, 3)}.{rng.randint(1, 14)}.{rng.randint(0, 9)}",
+    }
     values |= {f"m.{role}": path.removesuffix(".py").replace("/", ".") for role, path in homes.items()}
     fill = Filler(values, domain.name)
     values |= {f"api{i}": fill(name) for i, name in enumerate(domain.api, 1)} | {"about": fill(domain.about)}
