@@ -124,8 +124,7 @@ def _in_match_guarded(answer: str, gold: str) -> Score:
 def _url_match_guarded(answer: str, gold: str) -> Score:
     """Hosts without case, port and user; without any address the texts must be equal."""
     hosts = [
-        {(urlsplit(_tidy(url)).hostname or "") for url in _URL_GUARDED.findall(text)} - {""}
-        for text in (answer, gold)
+        {(urlsplit(_tidy(url)).hostname or "") for url in _URL_GUARDED.findall(text)} - {""} for text in (answer, gold)
     ]
     same = hosts[0] == hosts[1] if hosts[0] or hosts[1] else norm_str(answer) == norm_str(gold)
     return float(same), f"url {'' if same else 'not '}match, response: {answer}, target: {gold}"

@@ -28,9 +28,7 @@ class Table:
 
     def select(self, keep: list[int]) -> Table:
         """The table with only the columns at the given positions."""
-        return Table(
-            tuple(self.columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in self.rows)
-        )
+        return Table(tuple(self.columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in self.rows))
 
 
 def read_csv(text: str, delimiter: str = ",", *, infer: bool = True) -> Table:
@@ -75,9 +73,7 @@ def _records(text: str, delimiter: str) -> list[list[str]]:
     return records
 
 
-def _one_record(
-    text: str, position: int, delimiter: str, plain: re.Pattern[str], line: int
-) -> tuple[list[str], int]:
+def _one_record(text: str, position: int, delimiter: str, plain: re.Pattern[str], line: int) -> tuple[list[str], int]:
     """The fields of the record at ``position`` and the position behind its line end."""
     fields: list[str] = []
     while True:

@@ -12,7 +12,25 @@ from collections.abc import Sequence
 
 MISSING = "nan"
 MISSING_WORDS = frozenset(
-    "-1.#IND 1.#QNAN 1.#IND -1.#QNAN #N/A N/A n/a NA <NA> #NA NULL null NaN -NaN nan -nan None".split()
+    [
+        "-1.#IND",
+        "1.#QNAN",
+        "1.#IND",
+        "-1.#QNAN",
+        "#N/A",
+        "N/A",
+        "n/a",
+        "NA",
+        "<NA>",
+        "#NA",
+        "NULL",
+        "null",
+        "NaN",
+        "-NaN",
+        "nan",
+        "-nan",
+        "None",
+    ]
 ) | {"", "#N/A N/A"}
 
 _SPACE = r"[ \t\n\r\x0b\x0c]*"

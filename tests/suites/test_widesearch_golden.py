@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from suites.widesearch import cells, judge, normalize
+from suites.widesearch.aggregate import summarise
 from suites.widesearch.errors import TableError
 from suites.widesearch.extract import extract_table
+from suites.widesearch.score import METRICS, score
 from tests.golden import golden_cases
+from tests.suites.widesearch_stub import StubJudge
 
 pytestmark = pytest.mark.golden
 
@@ -74,3 +77,35 @@ def test_extract(case: dict[str, Any]) -> None:
     assert table is not None
     assert list(table.columns) == expected["columns"]
     assert [list(row) for row in table.rows] == expected["rows_as_text"]
+
+
+@pytest.mark.parametrize("case", golden_cases("widesearch_tables.jsonl"))
+def test_table(case: dict[str, Any]) -> None:
+    given, expected = case["input"], case["expected"]
+    judge = StubJudge(given["llm_stub"]["align"], given["llm_stub"]["judge"])
+    outcome = score(
+        given["response"],
+        given["gold_csv"],
+        given["evaluation"],
+        judge=judge,
+        now=naive(given["frozen_now"]),
+    )
+    assert outcome.detail["kind"] == expected["outcome"]["kind"]
+    assert judge.calls == expected["llm_calls"]
+    for name in METRICS:
+        if name in expected:
+            assert outcome.detail["metrics"][name] == pytest.approx(expected[name], abs=1e-9), name
+    assert (outcome.state == "scored") <= (expected["outcome"]["kind"] != "response_df is None")
+
+
+@pytest.mark.parametrize("case", golden_cases("widesearch_aggregate.jsonl"))
+def test_aggregate(case: dict[str, Any]) -> None:
+    given, expected = case["input"], case["expected"]
+    if not expected["ok"]:
+        with pytest.raises(ValueError, match=expected["message"].split(".")[0]):
+            summarise(given["results"], given["trial_num"])
+        return
+    summary = summarise(given["results"], given["trial_num"])
+    assert summary.keys() == expected["summary"].keys()
+    for name, numbers in expected["summary"].items():
+        assert summary[name] == pytest.approx(numbers, abs=1e-9)
