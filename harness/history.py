@@ -23,6 +23,10 @@ DRIFT = 0.005
 
 QUANTITIES = ("tokens", "support_adjusted", "cost", "needs_not_visible", "needs_lost")
 
+FIGURES = ("tokens", "against first", "support-adjusted", "against first", "cost", "not visible", "lost")
+PASSED = ("passed", "Wilson 95 %")
+"""Columns of the table; passes only of live runs, since a replay repeats recorded outcomes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -134,25 +138,23 @@ def _growth(before: float, after: float) -> float:
 
 
 def _table(family: Family, series: Series) -> Table:
-    columns = (
-        "run", "version", "code", "tokens", "against first", "support-adjusted", "against first", "cost",
-        "not visible", "lost", "passed", "Wilson 95 %",
-    )  # fmt: skip
+    live = family.kind == "live"
+    columns = ("run", "version", "code", *FIGURES, *(PASSED if live else ()))
     first = series.points[0].record
-    rows = tuple((point.run, point.version, point.code, *_cells(point.record, first)) for point in series.points)
+    rows = []
+    for point in series.points:
+        passed = _passed(point.record) if live else []
+        rows.append((point.run, point.version, point.code, *_figures(point.record, first), *passed))
     notes = [
         f"{drift.quantity} grew by {drift.growth:.2%} in all, at most {drift.largest_step:.2%} in one step"
         + (": a slow drift that no gate against the last run sees" if drift.slow else "")
         for drift in series.drifts
     ]
     title = f"{series.arm} on {family.suite} ({family.kind}, recipe family {family.sha256[:12]})"
-    return Table(title, columns, rows, tuple(notes))
+    return Table(title, columns, tuple(rows), tuple(notes))
 
 
-def _cells(record: Mapping[str, Any], first: Mapping[str, Any]) -> list[str]:
-    tasks = record["tasks"]
-    passed, attempted = tasks["passed"], tasks["attempted"]
-    rate = passed / attempted if passed is not None and attempted else None
+def _figures(record: Mapping[str, Any], first: Mapping[str, Any]) -> list[str]:
     return [
         count(record["tokens"]),
         _against(record["tokens"], first["tokens"]),
@@ -161,9 +163,14 @@ def _cells(record: Mapping[str, Any], first: Mapping[str, Any]) -> list[str]:
         count(record["cost"]),
         count(record["needs_not_visible"]),
         count(record["needs_lost"]),
-        percent(rate),
-        between(wilson_interval(passed, attempted) if rate is not None else None, 100, 1),
     ]
+
+
+def _passed(record: Mapping[str, Any]) -> list[str]:
+    passed, attempted = record["tasks"]["passed"], record["tasks"]["attempted"]
+    if passed is None or not attempted:
+        return [percent(None), between(None)]
+    return [percent(passed / attempted), between(wilson_interval(passed, attempted), 100, 1)]
 
 
 def _against(value: float | None, first: float | None) -> str:

@@ -32,7 +32,8 @@ def gate(
         typer.Option("--exact/--sampled", help="Whether the run repeats bit for bit (default: replays do)."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="File with [tool.agentmem-bench.gate] (default: pyproject.toml here).")
+        Path | None,
+        typer.Option(help="File with a table tool.agentmem-bench.gate of limits (default: ./pyproject.toml)."),
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML to this file.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the result as JSON to this file.")] = None,

@@ -117,8 +117,8 @@ def _tokens(suite: SuiteComparison, level: str) -> Table:
         "baseline",
         "treatment",
         "ratio",
-        f"{level} by group",
-        f"{level} by task",
+        f"{level} bootstrap",
+        f"{level} t (CR1)",
         "typical task",
         level,
     )
@@ -129,13 +129,14 @@ def _tokens(suite: SuiteComparison, level: str) -> Table:
             count(one.treatment),
             ratio(one.ratio),
             between(one.interval),
-            between(one.by_task),
+            between(one.t),
             ratio(one.geometric_mean),
             between(one.geometric),
         )
         for one in suite.tokens
     )
     notes = ["ratio: what the bill does; typical task: geometric mean of the task ratios; a judge is not counted"]
+    notes += [f"{one.measure}: {between(one.by_task)} if tasks were independent" for one in suite.tokens]
     left_out = sorted({one.left_out for one in suite.tokens if one.left_out})
     if left_out:
         notes.append(f"tasks without the figure in both arms, left out: {', '.join(map(str, left_out))}")
@@ -157,24 +158,22 @@ def _needs(suite: SuiteComparison, needs: NeedComparison, level: str) -> Table:
 
 
 def _positions(suite: SuiteComparison) -> Table:
-    columns = (
-        "position in session", "tasks", "pass rate baseline", "treatment", "tokens baseline", "treatment", "ratio",
-        "support-adjusted ratio",
-    )  # fmt: skip
-    rows = tuple(
-        (
-            band.name,
-            count(band.n),
-            percent(band.rate_baseline),
-            percent(band.rate_treatment),
-            count(band.tokens_baseline),
-            count(band.tokens_treatment),
-            ratio(band.token_ratio),
-            ratio(band.support_adjusted_ratio),
-        )
-        for band in suite.positions
+    cells: list[tuple[str, list[str]]] = [("tasks", [count(band.n) for band in suite.positions])]
+    if any(band.rate_baseline is not None for band in suite.positions):
+        cells.append(("pass rate baseline", [percent(band.rate_baseline) for band in suite.positions]))
+        cells.append(("treatment", [percent(band.rate_treatment) for band in suite.positions]))
+    cells += [
+        ("tokens baseline", [count(band.tokens_baseline) for band in suite.positions]),
+        ("treatment", [count(band.tokens_treatment) for band in suite.positions]),
+        ("ratio", [ratio(band.token_ratio) for band in suite.positions]),
+    ]
+    if any(band.support_adjusted_ratio is not None for band in suite.positions):
+        cells.append(("support-adjusted ratio", [ratio(band.support_adjusted_ratio) for band in suite.positions]))
+    return Table(
+        f"{suite.suite}: by position in the session",
+        ("position in session", *(head for head, _ in cells)),
+        tuple((band.name, *(column[i] for _, column in cells)) for i, band in enumerate(suite.positions)),
     )
-    return Table(f"{suite.suite}: by position in the session", columns, rows)
 
 
 def _named(what: str, tasks: Sequence[str]) -> list[str]:

@@ -35,8 +35,9 @@ MEASURES: tuple[tuple[str, Callable[[TaskRow], int | None]], ...] = (
 class TokenComparison:
     """Treatment tokens per baseline token over the tasks both arms have; attempts are averaged per task.
 
-    `left_out` counts tasks without the figure in one of the arms. Intervals resample groups (sessions), `None` for a
-    single one; `by_task` is the interval that pretends tasks are independent, kept to show how much sessions matter.
+    `left_out` counts tasks without the figure in one of the arms. `interval` resamples groups (sessions), `t` is the
+    CR1 interval for few groups; both `None` for a single one. `by_task` pretends that tasks are independent, to show
+    how much sessions matter.
     """
 
     measure: str
@@ -47,6 +48,7 @@ class TokenComparison:
     treatment: float
     ratio: float
     interval: Interval | None
+    t: Interval | None
     by_task: Interval
     geometric_mean: float | None
     geometric: Interval | None
@@ -144,6 +146,7 @@ def _compare(
         treatment=float(arms[1].sum()),
         ratio=by_group.ratio,
         interval=by_group.bootstrap if shared else None,
+        t=by_group.t,
         by_task=percentile_interval(by_task, options.alpha),
         geometric_mean=by_group.geometric_mean,
         geometric=by_group.geometric if shared else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.compare.pairs import pair
+from harness.compare.pairs import ArmRun, Pair, pair
 from harness.compare.tokens import mean_of, support_adjusted, tokens
 from harness.gate.baseline import MeasuredArm
 from harness.types import TaskRow
@@ -41,14 +41,9 @@ class GrownCall:
 
 def moved_tasks(arms: Sequence[tuple[MeasuredArm, MeasuredArm]]) -> list[MovedTask]:
     """The ten tasks that moved most: new failures and lost needs first, then by change of tokens either way."""
-    found = []
-    for old, new in arms:
-        for joined in pair(old.run, new.run):
-            if joined.complete:
-                moved = _moved(old.run.arm.name, joined.session, joined.task, joined.baseline, joined.treatment)
-                if moved:
-                    found.append(moved)
-    return sorted(found, key=_weight)[:SHOWN]
+    joined = [(new.run, one) for old, new in arms for one in pair(old.run, new.run) if one.complete]
+    moved = [_moved(run, one) for run, one in joined]
+    return sorted((task for task in moved if task), key=_weight)[:SHOWN]
 
 
 def grown_calls(arms: Sequence[tuple[MeasuredArm, MeasuredArm]]) -> list[GrownCall]:
@@ -64,13 +59,25 @@ def grown_calls(arms: Sequence[tuple[MeasuredArm, MeasuredArm]]) -> list[GrownCa
     return found[:SHOWN]
 
 
-def _moved(arm: str, session: str, task: str, before: Sequence[TaskRow], after: Sequence[TaskRow]) -> MovedTask | None:
-    costs = [_cost(before), _cost(after)]
+def _moved(run: ArmRun, joined: Pair) -> MovedTask | None:
+    """What changed in one task; `None` when nothing did."""
+    before, after = joined.baseline, joined.treatment
+    costs = [_cost(rows) for rows in (before, after)]
     lost = [sum(row.needs_lost or 0 for row in rows) for rows in (before, after)]
-    passed = [_passed(before), _passed(after)]
+    played = run.recipe.kind == "live"  # a replay only repeats recorded outcomes
+    passed = [_passed(rows) if played else None for rows in (before, after)]
     if costs[0] == costs[1] and lost[0] == lost[1] and passed[0] == passed[1]:
         return None
-    return MovedTask(arm, session, task, costs[0], costs[1], lost[1] - lost[0], passed[0], passed[1])
+    return MovedTask(
+        arm=run.arm.name,
+        session=joined.session,
+        task=joined.task,
+        tokens_before=costs[0],
+        tokens_after=costs[1],
+        lost_more=lost[1] - lost[0],
+        passed_before=passed[0],
+        passed_after=passed[1],
+    )
 
 
 def _cost(rows: Sequence[TaskRow]) -> float:

@@ -89,7 +89,7 @@ def _checks(result: GateResult) -> Table:
 
 
 def _moved(result: GateResult) -> Table:
-    outcome = {True: "passed", False: "failed", None: "-"}
+    outcome = {True: "passed", False: "failed", None: "no verdict"}
     rows = tuple(
         (
             task.task,
@@ -99,7 +99,7 @@ def _moved(result: GateResult) -> Table:
             count(task.tokens_after),
             f"{task.tokens_after - task.tokens_before:+,.0f}",
             f"{task.lost_more:+d}" if task.lost_more else "0",
-            f"{outcome[task.passed_before]} -> {outcome[task.passed_after]}",
+            "same" if task.passed_before == task.passed_after else f"now {outcome[task.passed_after]}",
         )
         for task in result.moved
     )

@@ -13,6 +13,9 @@ from harness.stats.bootstrap import RESAMPLES, percentile_interval, ratio_draws
 from harness.stats.clusters import cluster_codes, cluster_sums
 from harness.stats.interval import FloatArray, Interval, Numbers, as_pairs, normal_interval, t_interval
 
+LARGEST_LOG = 700.0
+"""Logarithm of about the largest float."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenRatio:
@@ -48,7 +51,7 @@ def token_ratio(
         reduction_percent=(1.0 - ratio) * 100.0,
         bootstrap=percentile_interval(ratio_draws(second, first, seed=seed, resamples=resamples), alpha),
         delta_se=error,
-        delta=Interval(math.exp(log_interval.low), math.exp(log_interval.high)) if log_interval else None,
+        delta=_exponential(log_interval),
         geometric_mean=mean,
         geometric=interval,
     )
@@ -59,12 +62,14 @@ class SessionTokenRatio:
     """As `TokenRatio`, whole sessions resampled: the honest interval, since tokens grow with position in a session.
 
     `session_ratios` in order of first appearance. `geometric` resamples sessions and averages the log ratios of their
-    tasks.
+    tasks. `t` is the delta method on the log scale with CR1 errors and a t quantile on sessions - 1, for designs of few
+    sessions; `None` for a single one.
     """
 
     sessions: int
     ratio: float
     bootstrap: Interval
+    t: Interval | None
     session_ratios: tuple[float, ...]
     geometric_mean: float | None
     geometric: Interval | None
@@ -92,14 +97,31 @@ def session_token_ratio(
         bottoms.append(np.bincount(codes, minlength=count).astype(np.float64))
     draws = ratio_draws(np.stack(tops, 1), np.stack(bottoms, 1), seed=seed, resamples=resamples)
     geometric = percentile_interval(draws[:, 1], alpha) if logs is not None else None
+    ratio = float(second.sum() / first.sum())
     return SessionTokenRatio(
         sessions=count,
-        ratio=float(second.sum() / first.sum()),
+        ratio=ratio,
         bootstrap=percentile_interval(draws[:, 0], alpha),
+        t=_log_t(above, below, ratio, alpha),
         session_ratios=tuple(float(value) for value in above / below),
         geometric_mean=math.exp(float(logs.mean())) if logs is not None else None,
-        geometric=Interval(math.exp(geometric.low), math.exp(geometric.high)) if geometric else None,
+        geometric=_exponential(geometric),
     )
+
+
+def _log_t(above: FloatArray, below: FloatArray, ratio: float, alpha: float) -> Interval | None:
+    """t interval of a ratio from its sums per session; with one task a session its error is the delta error."""
+    error = _delta_error(below, above, ratio)
+    if error is None or ratio <= 0.0:
+        return None
+    return _exponential(t_interval(math.log(ratio), error / ratio, above.size - 1, alpha))
+
+
+def _exponential(interval: Interval | None) -> Interval | None:
+    """An interval on the log scale, back on the scale of ratios; `None` when its upper end is beyond any number."""
+    if interval is None or interval.high > LARGEST_LOG:
+        return None
+    return Interval(math.exp(interval.low), math.exp(interval.high))
 
 
 def _token_pairs(baseline: Numbers, treatment: Numbers) -> tuple[FloatArray, FloatArray]:
@@ -128,5 +150,4 @@ def _geometric(first: FloatArray, second: FloatArray, alpha: float) -> tuple[flo
     logs = np.log(second / first)
     mean, n = float(logs.mean()), logs.size
     error = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else None
-    interval = t_interval(mean, error, n - 1, alpha)
-    return math.exp(mean), Interval(math.exp(interval.low), math.exp(interval.high)) if interval else None
+    return math.exp(mean), _exponential(t_interval(mean, error, n - 1, alpha))

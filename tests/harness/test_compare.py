@@ -212,7 +212,7 @@ def test_everything_is_printed_and_json_has_no_nan() -> None:
     second = arm_run(recipe, "agentmem", make_rows(recipe, "agentmem", seed=2, flips=0.3, factor=0.7, errored=2))
     comparison = compare([(first, second)], FEW)
     text, markdown = to_text(tables(comparison)), to_markdown(tables(comparison))
-    for part in ("Wilson 95 %", "McNemar exact p", "smallest difference found", "support", "errored", "first", "last"):
+    for part in ("Wilson 95 %", "McNemar exact p", "smallest difference found", "t (CR1)", "errored", "first", "last"):
         assert part in text and part in markdown
     assert "nan" not in text.lower()
     data = json.loads(to_json(comparison), parse_constant=lambda name: pytest.fail(name))
