@@ -49,11 +49,7 @@ def measure(label: str, recipe: Recipe, rows: Iterable[TaskRow], calls: Iterable
     by_arm: dict[str, list[TaskRow]] = {}
     for row in rows:
         by_arm.setdefault(row.arm, []).append(row)
-    prompts: dict[str, dict[TaskKey, list[int | None]]] = {}
-    for call in sorted(calls, key=lambda call: call.number):
-        if call.purpose == "agent":
-            task = prompts.setdefault(call.arm, {}).setdefault((call.session, call.task), [])
-            task.append(call.usage.prompt)
+    prompts = _prompts(calls)
     arms = {
         arm.name: MeasuredArm(
             ArmRun(f"{label}:{arm.name}", recipe, arm, tuple(by_arm[arm.name])), prompts.get(arm.name, {})
@@ -62,6 +58,22 @@ def measure(label: str, recipe: Recipe, rows: Iterable[TaskRow], calls: Iterable
         if arm.name in by_arm
     }
     return Measured(label, recipe, exact, arms)
+
+
+def _prompts(calls: Iterable[Call]) -> dict[str, dict[TaskKey, list[int | None]]]:
+    """Prompt tokens of the agent's calls by arm and task. Of a task played again, the last time counts."""
+    found: dict[str, dict[TaskKey, list[int | None]]] = {}
+    last: dict[tuple[str, str, str], int] = {}
+    for call in calls:
+        if call.purpose != "agent":
+            continue
+        key = (call.arm, call.session, call.task)
+        tasks = found.setdefault(call.arm, {})
+        if call.number <= last.get(key, -1):
+            tasks[call.session, call.task] = []
+        last[key] = call.number
+        tasks.setdefault((call.session, call.task), []).append(call.usage.prompt)
+    return found
 
 
 def write_baseline(path: Path, run: Measured, date: str, note: str = "") -> None:

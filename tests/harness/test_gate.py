@@ -194,6 +194,13 @@ def test_a_baseline_survives_its_file(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_of_a_task_played_again_the_last_calls_count() -> None:
+    rows = make_rows(REPLAY, "full", seed=1)
+    first = tuple(replace(row, peak_prompt=1) for row in rows[:5])
+    again = measure("run", REPLAY, rows, [*make_calls(first), *make_calls(rows)], exact=True)
+    assert again.arms["full"].prompts == measured(REPLAY, rows).arms["full"].prompts
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -125,6 +125,18 @@ def test_token_ratios_of_a_constant_factor_are_that_factor(pairs: list[tuple[int
     assert by_session.geometric == pytest.approx((factor, factor))
 
 
+def test_session_ratio_interval_is_the_delta_interval_when_no_task_shares() -> None:
+    baseline, treatment = [100.0, 220.0, 310.0, 90.0, 150.0], [60.0, 150.0, 170.0, 70.0, 80.0]
+    alone = ratios.session_token_ratio(baseline, treatment, list("abcde"), seed=1, resamples=50)
+    shared = ratios.session_token_ratio(baseline, treatment, list("aabbb"), seed=1, resamples=50)
+    by_task = ratios.token_ratio(baseline, treatment, seed=1, resamples=50)
+    assert alone.t is not None and by_task.delta is not None and by_task.delta_se is not None
+    assert alone.t.low < by_task.delta.low < by_task.ratio < by_task.delta.high < alone.t.high  # t is wider than z
+    assert math.log(alone.t.high / alone.ratio) == pytest.approx(2.7764 * by_task.delta_se / by_task.ratio, rel=1e-4)
+    assert shared.t is not None and shared.t.high - shared.t.low > 0
+    assert ratios.session_token_ratio(baseline, treatment, list("aaaaa"), seed=1, resamples=50).t is None
+
+
 def test_ratio_without_treatment_tokens_has_no_geometric_mean() -> None:
     result = ratios.session_token_ratio([10, 10], [0, 5], ["a", "b"], seed=1, resamples=50)
     assert result.ratio == 0.25 and result.geometric_mean is None and result.geometric is None
