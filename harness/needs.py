@@ -56,12 +56,15 @@ def action(message: Message) -> str:
 
 
 def task_needs(messages: Sequence[Message]) -> dict[int, tuple[Need, ...]]:
-    """The needs of every action of one task, by the index of its assistant message. Actions without needs included."""
+    """The needs of every call of one task, by the index of its assistant message.
+
+    A call without needs has an empty tuple; an assistant message of kind "demo" was no call of this run.
+    """
     held: dict[str, list[int]] = {}
     from_tool: dict[str, bool] = {}
     found: dict[int, tuple[Need, ...]] = {}
     for index, message in enumerate(messages):
-        if message.role == "assistant":
+        if message.role == "assistant" and message.kind != "demo":
             wanted = sorted(identifiers(action(message)))
             found[index] = tuple(Need(name, tuple(held[name])) for name in wanted if from_tool.get(name, False))
         for name in identifiers(_readable(message)):

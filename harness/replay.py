@@ -77,7 +77,7 @@ class _Player:
         calls: list[Call] = []
         self.engine.begin_task(task.trajectory.id)
         for index, message in enumerate(task.messages):
-            if message.role == "assistant":
+            if index in task.needs:
                 calls += self._call(task, position, index)
             self.history.append(message)
             self.judge.observe(message)

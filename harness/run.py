@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agentmem.tokens import TokenCounter, cache_folder
 from harness import recipe as recipes
@@ -20,7 +20,7 @@ from harness.runlog import RunLog, sessions_done
 from harness.summary import summarise
 from harness.types import Arm, Call, Recipe, Session, TaskRow, Trajectory
 
-Order = Literal["file", "id", "shuffle"]
+ORDERS = ("file", "id", "shuffle")
 Progress = Callable[[int, int, str], None]
 
 
@@ -32,7 +32,7 @@ class Options:
     per_session: int = 50
     window: int = 200_000
     tokenizer: str = "o200k_base"
-    order: Order = "file"
+    order: str = "file"
     seed: int = 0
     limit: int | None = None
     jobs: int = 1
@@ -78,9 +78,14 @@ def make_recipe(sessions: Sequence[Session[Trajectory]], data: Mapping[str, str]
 
 
 def execute(
-    sessions: Sequence[Session[Trajectory]], recipe: Recipe, folder: Path, options: Options, progress: Progress
+    sessions: Sequence[Session[Trajectory]],
+    recipe: Recipe,
+    folder: Path,
+    options: Options,
+    progress: Progress,
+    extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Play what the log does not hold yet and return the summary.
+    """Play what the log does not hold yet and return the summary, with ``extra`` in it.
 
     Raises ``RecipeMismatch`` when the folder holds another run, ``LintError`` when an engine breaks a prompt.
     """
@@ -91,15 +96,16 @@ def execute(
     log.keep(done)
     todo = _todo(sessions, options.arms, set(done))
     total = len(sessions) * len(arms)
-    progress(len(done), total, "counting tokens")
-    _count_tokens([session for session, _ in todo], options.tokenizer)
+    if todo:
+        progress(len(done), total, "counting tokens")
+        _count_tokens([session for session, _ in todo], options.tokenizer)
     finished = len(done)
     for results in _play_all(todo, folder, options):
         for arm, session, tasks, calls in results:
             log.append(calls, tasks)
             finished += 1
             progress(finished, total, f"{session} {arm}")
-    summary = summarise(recipe, log.sha256, log.tasks, {"outcomes": "recorded"})
+    summary = summarise(recipe, log.sha256, log.tasks, {"outcomes": "recorded", **extra})
     log.finish(summary)
     return summary
 

@@ -120,7 +120,7 @@ def oldest_step(messages: Sequence[Message]) -> tuple[int, int] | None:
 
 
 def step_boundary(messages: Sequence[Message], keep: int, counter: Counter) -> int:
-    """Where the newest part of at most ``keep`` tokens begins, at the start of a step; it holds at least the last step."""
+    """Where the newest part of at most ``keep`` tokens begins: at the start of a step, and not behind the last one."""
     total = 0
     boundary = len(messages)
     for index in range(len(messages) - 1, -1, -1):

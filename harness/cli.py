@@ -1,0 +1,70 @@
+"""The command line ``agentmem-bench``. One line for a user's mistake, never a traceback.
+
+Exit codes: 0 fine, 1 regression or failure, 2 invalid run, 3 usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+
+import typer
+
+from agentmem.errors import AgentMemError
+from harness.errors import DataError, HarnessError, InvalidRun, UsageError
+
+COMMANDS = (
+    "replay",
+    "bench",
+    "run",
+    "compare",
+    "gate",
+    "history",
+    "report",
+    "sweep",
+    "tune",
+    "reproduce",
+    "recall",
+    "data",
+    "evidence",
+    "serve",
+)
+
+app = typer.Typer(
+    name="agentmem-bench",
+    help="Play long consecutive agent sessions through memory policies and see what each costs and loses.",
+    epilog="First:  agentmem-bench bench      Your own logs:  agentmem-bench replay runs/*.traj.json",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def build() -> typer.Typer:
+    """The application with every command registered."""
+    if not app.registered_commands:
+        for name in COMMANDS:
+            if find_spec(f"harness.commands.{name}"):
+                import_module(f"harness.commands.{name}").register(app)
+    return app
+
+
+def main() -> None:
+    """Entry point."""
+    try:
+        build()()
+    except InvalidRun as error:
+        sys.exit(_say("invalid run", error, 2))
+    except (UsageError, DataError) as error:
+        sys.exit(_say("error", error, 3))
+    except (HarnessError, AgentMemError) as error:
+        sys.exit(_say("error", error, 1))
+    except KeyboardInterrupt:
+        sys.exit(_say("stopped", "what is done is kept; run the same command again to continue", 130))
+
+
+def _say(what: str, error: object, code: int) -> int:
+    print(f"agentmem-bench: {what}: {error}", file=sys.stderr)
+    return code

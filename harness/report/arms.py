@@ -1,0 +1,90 @@
+"""The table of arms: the same columns on the terminal, in Markdown and anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NOT_MEASURED = "not measured"
+HEADERS = (
+    "arm",
+    "tokens",
+    "repairs",
+    "support-adjusted",
+    "against full",
+    "cost",
+    "actions unsupported",
+    "needs lost",
+    "peak prompt",
+    "passed",
+)
+FLOOR = "isolated"  # not a memory: it forgets by knowing that it may
+
+
+def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
+    """One row of text an arm, under ``HEADERS``."""
+    arms: Sequence[Mapping[str, Any]] = summary["arms"]
+    full = next((arm for arm in arms if arm["arm"].partition(":")[0] == "full"), None)
+    base = full["support_adjusted"] if full else None
+    return [_row(arm, base, summary) for arm in arms]
+
+
+def millions(tokens: float | None) -> str:
+    """Tokens in millions (M), in thousands (k) below one million, as they are below one thousand."""
+    if tokens is None:
+        return NOT_MEASURED
+    if abs(tokens) < 1_000:
+        return f"{tokens:,.0f}"
+    if abs(tokens) < 1_000_000:
+        return f"{tokens / 1_000:,.1f} k"
+    return f"{tokens / 1_000_000:,.1f} M"
+
+
+def change(value: float | None, base: float | None) -> str:
+    """Relative change in percent, with its sign."""
+    if value is None or not base:
+        return NOT_MEASURED
+    return f"{100 * (value / base - 1):+.1f} %"
+
+
+def of(part: int | None, whole: int | None) -> str:
+    """``part of whole`` with a percentage."""
+    if part is None or whole is None:
+        return NOT_MEASURED
+    return f"{part:,} of {whole:,}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
+
+
+def _row(arm: Mapping[str, Any], base: float | None, summary: Mapping[str, Any]) -> list[str]:
+    tasks = arm["tasks"]
+    passed = of(tasks["passed"], tasks["attempted"]) if tasks["passed"] is not None else NOT_MEASURED
+    if summary.get("outcomes") == "recorded" and tasks["passed"] is not None:
+        passed += " *"
+    return [
+        arm["arm"],
+        millions(arm["tokens"]),
+        millions(arm["repairs"]),
+        millions(arm["support_adjusted"]),
+        change(arm["support_adjusted"], base),
+        millions(arm["support_adjusted_cost"] if arm["support_adjusted_cost"] is not None else arm["cost"]),
+        of(arm["actions_unsupported"], arm["actions"]),
+        NOT_MEASURED if arm["needs_lost"] is None else f"{arm['needs_lost']:,}",
+        millions(arm["peak_prompt"]),
+        passed,
+    ]
+
+
+def notes(summary: Mapping[str, Any]) -> list[str]:
+    """What a reader must know to read the table."""
+    prices = summary["prices"]
+    lines = [
+        "tokens: prompts + answers + the memory's own calls. support-adjusted: tokens + repairs, the number to beat.",
+        "repairs: for every need the prompt did not hold, the call again plus what has to be fetched.",
+        f"cost: support-adjusted, in prices of an uncached prompt token (uncached {prices['uncached']:g}, "
+        f"cached {prices['cached']:g}, output {prices['output']:g}).",
+    ]
+    if any(arm["arm"].partition(":")[0] == FLOOR for arm in summary["arms"]):
+        lines.append("isolated clears the history at each task; it is a floor to compare with, not a memory.")
+    if summary.get("outcomes") == "recorded":
+        lines.append("* outcomes as recorded: a replay does not change what the agent did.")
+    lines += summary.get("labels", [])
+    return lines
