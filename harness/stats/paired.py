@@ -14,6 +14,7 @@ from harness.stats.interval import (
     Interval,
     Numbers,
     as_pairs,
+    finite_or_none,
     normal_interval,
     standard_error,
 )
@@ -109,9 +110,11 @@ def paired_difference(
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float | None:
-    if np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+    """Pearson's r; `None` when an arm does not vary, or too little for a float's square."""
+    spread = float(first.std() * second.std())
+    if spread == 0.0:
         return None
-    return float(np.corrcoef(first, second)[0, 1])
+    return finite_or_none(float(np.mean((first - first.mean()) * (second - second.mean()))) / spread)
 
 
 def _is_binary(values: FloatArray) -> bool:
