@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any
 
 from harness.errors import DataError
 
@@ -76,16 +77,25 @@ def project_files() -> Mapping[str, str]:
     return found
 
 
+@cache
+def words() -> Mapping[str, tuple[str, ...]]:
+    """Sample words by sort: persons, things, places."""
+    return {sort: tuple(found) for sort, found in _toml(_root() / "words.toml").items()}
+
+
 def _root() -> Traversable:
     return files(__package__) / "templates"
 
 
-def _domain(folder: Traversable) -> Domain:
-    source = folder / "domain.toml"
+def _toml(source: Traversable) -> dict[str, Any]:
     try:
-        facts = tomllib.loads(source.read_text(encoding="utf-8"))
+        return tomllib.loads(source.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"embedded tasks: cannot read {folder.name}/domain.toml: {error}") from error
+        raise DataError(f"embedded tasks: cannot read {source}: {error}") from error
+
+
+def _domain(folder: Traversable) -> Domain:
+    facts = _toml(folder / "domain.toml")
     return Domain(
         name=folder.name,
         about=facts.get("about", ""),
@@ -97,14 +107,12 @@ def _domain(folder: Traversable) -> Domain:
     )
 
 
-def _module(folder: Traversable, role: str, facts: Mapping[str, object]) -> Module:
-    names = facts["names"]
-    assert isinstance(names, list)
+def _module(folder: Traversable, role: str, facts: Mapping[str, Any]) -> Module:
     test = folder / f"test_{role}.py.tmpl"
     return Module(
         role=role,
-        names=tuple(names),
-        group=str(facts["group"]),
+        names=tuple(facts["names"]),
+        group=facts["group"],
         source=(folder / f"{role}.py.tmpl").read_text(encoding="utf-8"),
         test=test.read_text(encoding="utf-8") if test.is_file() else None,
     )

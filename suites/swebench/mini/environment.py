@@ -116,10 +116,14 @@ def scrubber(directory: Path) -> Callable[[str], str]:
 
 
 def make_tools(folder: Path) -> Path:
-    """Put ``python`` and ``python3`` into ``folder``: this interpreter, started without ``site`` for speed."""
+    """Put ``python`` and ``python3`` into ``folder``: this interpreter, started without ``site`` for speed.
+
+    What is there already stays, since it may be running.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("python", "python3"):
-        script = folder / name
+    for script in (folder / "python", folder / "python3"):
+        if script.exists():
+            continue
         script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -S "$@"\n')
         script.chmod(0o755)
     return folder

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from harness.errors import DataError
-from suites.swebench.mini.domains import Domain, Module, noise, project_files
+from suites.swebench.mini.domains import Domain, Module, noise, project_files, words
 
 _PLACEHOLDER = re.compile(r"\{\{([A-Za-z][\w.]*)\}\}")
 
@@ -19,12 +19,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "view": ("views", "output", "reporting"),
     "util": ("util", "support", "common"),
 }
-
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "person": tuple("Amara Bela Chidi Dagny Edda Farid Greta Hiro Ines Jonas Kaya Lena Milo Nadia Oskar Priya Quinn Rosa Sami Tove".split()),
-    "thing": tuple("anvil basket candle drum easel funnel gasket hammer inkwell jigsaw kettle lantern mortar needle oar pulley quill ribbon saddle trowel".split()),
-    "place": tuple("Arles Bergen Cadiz Delft Evora Fano Gdansk Hobart Izmir Jaffa Kyoto Lecce Malmo Nantes Oviedo Porto Quito Riga Split Turku".split()),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,8 +119,8 @@ def _home(package: str, layout: Layout, group: str, stem: str) -> str:
 
 def _words(rng: random.Random) -> dict[str, str]:
     drawn: dict[str, str] = {}
-    for sort, words in WORDS.items():
-        for number, word in enumerate(rng.sample(words, 5), 1):
+    for sort, choices in words().items():
+        for number, word in enumerate(rng.sample(choices, 5), 1):
             drawn[f"w.{sort}{number}"] = word
     return drawn
 

@@ -1,0 +1,182 @@
+"""What the scripted agent can read off a prompt: the steps of the current task, and the facts that stand in them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from agentmem.messages import Message
+from suites.swebench.mini.environment import VIRTUAL_ROOT
+from suites.swebench.mini.prompts import TASK_TAG
+
+Found = TypeVar("Found")
+
+_COMMAND = re.compile(r"```bash\n(.*?)\n```", re.DOTALL)
+_REF = re.compile(r"result_ref[\"'`]?\s*[:=]\s*[\"'`(<]?([\w./-]*\w)")
+_TEST_FILE = re.compile(r"^(?:\./)?((?:[\w.-]+/)*tests?)/(?:[\w-]+/)*test_\w+\.py$", re.MULTILINE)
+_FAILURE = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
+_VERDICT = re.compile(r"^(?:OK|FAILED \(.*\))$", re.MULTILINE)
+_FRAME = re.compile(r'^  File "([^"]+)", line (\d+), in (\S+)\n(?:    (.*))?', re.MULTILINE)
+_NUMBERED = re.compile(r"^ *(\d+)[\t:](.*)$", re.MULTILINE)
+_READ_PATH = re.compile(r"(?:nl -ba|cat -n|grep -n '') (\S+\.py)")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One step as the prompt shows it: a command, what stands for its output, and pointers to the whole of it."""
+
+    command: str
+    text: str
+    refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One line of a traceback; ``path`` is relative to the repository."""
+
+    path: str
+    line: int
+    function: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Consecutive lines of a file, ``line`` being the number of the first."""
+
+    path: str
+    line: int
+    lines: tuple[str, ...]
+
+
+class View:
+    """The current task's part of an assembled prompt. ``fetch`` returns the text behind a pointer."""
+
+    def __init__(self, messages: Sequence[Message], fetch: Callable[[str], str] | None) -> None:
+        self.steps = list(_steps(_current_task(messages)))
+        self._fetch = fetch
+        self._fetched: dict[str, str | None] = {}
+
+    def first(self, read: Callable[[Seen], Found | None]) -> Found | None:
+        """What ``read`` finds first, newest step first; only if nothing visible has it, pointers are followed."""
+        return next(self.all(read), None)
+
+    def all(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
+        """Everything ``read`` finds, visible text before what pointers lead to."""
+        for step in reversed(self.steps):
+            if (found := read(step)) is not None:
+                yield found
+        for step in reversed(self.steps):
+            for ref in step.refs:
+                text = self._follow(ref)
+                if text is not None and (found := read(Seen(step.command, text))) is not None:
+                    yield found
+
+    def _follow(self, ref: str) -> str | None:
+        if ref not in self._fetched:
+            try:
+                self._fetched[ref] = None if self._fetch is None else self._fetch(ref)
+            except LookupError:  # a pointer to nothing is as good as none
+                self._fetched[ref] = None
+        return self._fetched[ref]
+
+
+def _current_task(messages: Sequence[Message]) -> Sequence[Message]:
+    starts = [i for i, m in enumerate(messages) if m.role == "user" and TASK_TAG in m.content and not m.is_result]
+    return messages[starts[-1] + 1 :] if starts else messages
+
+
+def _steps(messages: Sequence[Message]) -> Iterator[Seen]:
+    command = ""
+    for message in messages:
+        if message.role == "assistant":
+            command = command_of(message)
+        elif message.role != "system":
+            refs = (*message.refs, *_REF.findall(message.content))
+            yield Seen(command, message.content, tuple(dict.fromkeys(refs)))
+            command = ""
+
+
+def command_of(message: Message) -> str:
+    """The command in an assistant message: its last fenced bash block, or nothing."""
+    blocks = _COMMAND.findall(message.content)
+    return blocks[-1] if blocks else ""
+
+
+def test_folder(step: Seen) -> str | None:
+    """The folder of the tests, from a listing of files."""
+    if not step.command.startswith(("find ", "ls ")):
+        return None
+    folders = _TEST_FILE.findall(step.text)
+    return min(folders, key=len) if folders else None
+
+
+def failing_tests(step: Seen) -> tuple[str, ...] | None:
+    """Ids of the tests that failed in a run, in order; empty when all passed; None when this is no test run."""
+    if "unittest" not in step.command:
+        return None
+    found = tuple(dict.fromkeys(dotted for _, dotted in _FAILURE.findall(step.text)))
+    return found if found or _VERDICT.search(step.text) else None
+
+
+def tracebacks(step: Seen) -> tuple[Frame, ...] | None:
+    """All frames within the repository that a test run shows, in order."""
+    if "unittest" not in step.command:
+        return None
+    root = f"{VIRTUAL_ROOT}/"
+    found = [
+        Frame(path.removeprefix(root), int(line), function, code or "")
+        for path, line, function, code in _FRAME.findall(step.text)
+        if path.startswith(root)
+    ]
+    return tuple(found) or None
+
+
+def definitions(name: str) -> Callable[[Seen], tuple[tuple[str, int], ...] | None]:
+    """A reader of search results: (path, line) of every definition of ``name``."""
+    pattern = re.compile(rf"^(?:\./)?([^\s:]+\.py):(\d+): *(?:def|class) {re.escape(name)}\b", re.MULTILINE)
+
+    def read(step: Seen) -> tuple[tuple[str, int], ...] | None:
+        if "grep -rn" not in step.command:
+            return None
+        return tuple((path, int(line)) for path, line in pattern.findall(step.text)) or None
+
+    return read
+
+
+def listing(step: Seen) -> tuple[str, dict[int, str]] | None:
+    """A file that was shown with line numbers: its path and the lines by number."""
+    match = _READ_PATH.search(step.command)
+    lines = {int(number): text for number, text in _NUMBERED.findall(step.text)} if match else {}
+    return (match[1], lines) if match and lines else None
+
+
+def block(fingerprint: str, length: int) -> Callable[[Seen], Place | None]:
+    """A reader of shown files: the place whose ``length`` lines have this fingerprint."""
+
+    def read(step: Seen) -> Place | None:
+        shown = listing(step)
+        if shown is None:
+            return None
+        path, lines = shown
+        for start in lines:
+            some = tuple(lines.get(start + i, "\0") for i in range(length))
+            if fingerprint_of(some) == fingerprint:
+                return Place(path, start, some)
+        return None
+
+    return read
+
+
+def fingerprint_of(lines: Sequence[str]) -> str:
+    """What lines of code are recognised by; it says nothing about what they are."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a path leads to a test module."""
+    return PurePosixPath(path).name.startswith("test_")
