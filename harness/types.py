@@ -41,6 +41,24 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Episode:
+    """Something that happened before a task: an earlier chat that is played through the memory, not answered."""
+
+    id: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A judge is asked about an answer whose verdict is known. ``prompt`` is what the suite sends; ``right`` says
+    whether the answer in it is a right one."""
+
+    id: str
+    prompt: tuple[Message, ...]
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Trajectory:
     """One recorded task: every message as it was, in order, with the outcome it had."""
 

@@ -13,7 +13,7 @@ from harness.errors import ModelFailed, PromptTooLong
 from harness.ledger import Prompts
 from harness.needs import Judge, Support, task_needs
 from harness.protocols import ContextEngine, Model
-from harness.types import Attempt, Call, Purpose, Step, Usage
+from harness.types import Attempt, Call, Episode, Purpose, Step, Usage
 
 
 class Conversation:
@@ -41,13 +41,16 @@ class Conversation:
         self._calls: list[Call] = []
         self._asked: list[_Asked] = []
 
-    def begin_task(self, task: str, position: int) -> None:
-        """The next message opens this task."""
+    def begin_task(self, task: str, position: int, earlier: Sequence[Episode] = ()) -> None:
+        """The next message opens this task. ``earlier`` chats are played through the memory first, at its charge."""
         self._task, self._position = task, position
-        self._start = len(self.history)
         self._calls, self._asked = [], []
-        if self._told:
-            self.engine.begin_task(task)
+        for episode in earlier:
+            self._boundary(episode.id)
+            for message in episode.messages:
+                self.add(message)
+        self._boundary(task)
+        self._start = len(self.history)
 
     def add(self, message: Message) -> None:
         """Put a message behind the history; the engine sees it first."""
@@ -86,10 +89,24 @@ class Conversation:
         """A row for a request that somebody else made for this task, such as a judge."""
         self._row(purpose, usage, 0, error)
 
+    def charge_failed(self, attempts: Sequence[Attempt]) -> None:
+        """Rows for requests of the engine's own model that gave no answer."""
+        for attempt in attempts:
+            self._row("memory", attempt.usage, 0, attempt.error)
+
+    @property
+    def judged(self) -> int:
+        """Requests made to a judge in this task so far."""
+        return sum(call.purpose == "judge" for call in self._calls)
+
     @property
     def spent(self) -> list[Usage]:
         """What the agent's requests of this task have used so far."""
         return [call.usage for call in self._calls if call.purpose == "agent"]
+
+    def _boundary(self, name: str) -> None:
+        if self._told:
+            self.engine.begin_task(name)
 
     def _assemble(self) -> tuple[Sequence[Message], int]:
         prompt = self.engine.assemble(self.history)

@@ -1,0 +1,251 @@
+"""Executes a live run: plans sessions, plays them in threads, writes every task as it ends, resumes by session."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from harness import recipe as recipes
+from harness import transcripts
+from harness.agents.loop import Limits
+from harness.errors import HarnessError, UsageError
+from harness.judging import agreement
+from harness.ledger import task_row
+from harness.names import slug
+from harness.protocols import Suite
+from harness.runlog import CALLS, RunLog, read_rows
+from harness.session import NO_CONTEXT, Parts, Played, play_session
+from harness.summary import summarise
+from harness.types import Arm, Outcome, Recipe, Session, Task, TaskRow
+
+CONTROL = "control"
+Progress = Callable[[int, int, str], None]
+Job = tuple[Arm, int, Session[Task]]
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """What a live run is asked to do, as far as it decides the result."""
+
+    arms: tuple[Arm, ...]
+    model: str
+    protocol: str = "functions"
+    per_session: int = 50
+    order: Literal["file", "id", "shuffle"] = "file"
+    seed: int = 0
+    sessions: int | None = None
+    repeats: int = 1
+    window: int = 200_000
+    tokenizer: str = "o200k_base"
+    boundaries: Literal["told", "judged"] = "told"
+    limits: Limits = field(default_factory=Limits)
+    judge: str | None = None
+    judge_repeats: int = 1
+    isolation: str = "auto"
+    controls: tuple[str, ...] = ()
+    asked: Mapping[str, Any] | None = None  # how the model is asked: temperature and the like
+
+
+def plan(suite: Suite, options: LiveOptions) -> list[Session[Task]]:
+    """Order the tasks and split them into sessions ``s000``, ``s001``, ...
+
+    Where tasks share a history (``Task.cluster`` of a suite with ``clustered``), a session never mixes two.
+    """
+    tasks = list(suite.tasks())
+    if not tasks:
+        raise UsageError(f"suite {suite.name!r} has no task")
+    if options.per_session < 1 or options.repeats < 1:
+        raise UsageError("--per-session and --repeats must be at least 1")
+    if options.order == "id":
+        tasks.sort(key=lambda task: task.id)
+    elif options.order == "shuffle":
+        random.Random(options.seed).shuffle(tasks)
+    groups: dict[str | None, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.cluster if getattr(suite, "clustered", False) else None, []).append(task)
+    size = options.per_session
+    parts = [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]
+    sessions = [Session(f"s{number:03d}", tuple(part)) for number, part in enumerate(parts)]
+    return sessions[: options.sessions]
+
+
+def make_recipe(
+    suite: Suite, sessions: Sequence[Session[Task]], data: Mapping[str, str], options: LiveOptions
+) -> Recipe:
+    """The recipe of a live run. ``data`` maps file names to the sha256 of what was read."""
+    limits = {
+        **asdict(options.limits),
+        "protocol": options.protocol,
+        "boundaries": options.boundaries,
+        "repeats": options.repeats,
+        "judge": options.judge,
+        "judge_repeats": options.judge_repeats,
+        "isolation": options.isolation,
+        "asked": dict(options.asked or {}),
+    }
+    return Recipe(
+        kind="live",
+        suite=suite.name,
+        data=dict(data),
+        tasks=tuple(task.id for session in sessions for task in session.tasks),
+        per_session=options.per_session,
+        order=options.order,
+        seed=options.seed,
+        arms=(*options.arms, *(control_arm(name) for name in options.controls)),
+        model=options.model,
+        tokenizer=options.tokenizer,
+        window=options.window,
+        limits=limits,
+        code=recipes.code(),
+    )
+
+
+def control_arm(name: str) -> Arm:
+    """A control as an arm: ``no-context`` needs the model, the others are answers the suite makes up."""
+    if name == NO_CONTEXT:
+        return Arm(NO_CONTEXT, "full", {"fill": 0.95})
+    return Arm(f"{CONTROL}: {name}", CONTROL, {})
+
+
+def execute(
+    parts: Parts,
+    sessions: Sequence[Session[Task]],
+    recipe: Recipe,
+    options: LiveOptions,
+    concurrency: int,
+    progress: Progress,
+    extra: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Play what the log of ``parts.folder`` does not hold yet, and return the summary.
+
+    A session is played again as a whole when one of its tasks has no row or errored. Raises ``RecipeMismatch``,
+    ``ModelRefused`` or ``LintError`` after everything that was finished has been written.
+    """
+    log = RunLog(parts.folder, recipe)
+    jobs = [
+        (arm, attempt, session) for session in sessions for arm in recipe.arms for attempt in range(options.repeats)
+    ]
+    todo = [job for job in jobs if not _complete(log.tasks, job)]
+    writer = _Writer(log, parts, len(jobs) - len(todo), len(jobs), progress)
+    failure = _play_all(parts, todo, concurrency, writer)
+    if failure is not None:
+        raise failure
+    rows = latest(log.tasks, sessions)
+    details = [row.detail for row in rows]
+    facts = {"outcomes": "scored", "judging": agreement(details), "ledger": ledger_totals(parts.folder), **extra}
+    summary = summarise(recipe, log.sha256, rows, facts)
+    log.finish(summary)
+    return summary
+
+
+def latest(rows: Sequence[TaskRow], sessions: Sequence[Session[Task]]) -> list[TaskRow]:
+    """One row a task, arm and attempt (the last that was written), in the order of the plan."""
+    places = {session.id: number for number, session in enumerate(sessions)}
+    last = {(row.arm, row.attempt, row.session, row.task): row for row in rows}
+    return sorted(last.values(), key=lambda row: (row.arm, row.attempt, places.get(row.session, -1), row.position))
+
+
+def ledger_totals(folder: Path) -> dict[str, int]:
+    """Sums over every request that was made, those of sessions that had to be played again among them."""
+    totals = {"requests": 0, "failed": 0, "prompt_tokens": 0, "completion_tokens": 0, "not_reported": 0}
+    for _, row in read_rows(folder / CALLS):
+        totals["requests"] += 1
+        totals["failed"] += row["error"] is not None
+        totals["prompt_tokens"] += row["prompt_tokens"] or 0
+        totals["completion_tokens"] += row["completion_tokens"] or 0
+        totals["not_reported"] += row["error"] is None and row["from"][0] != "reported"
+    return totals
+
+
+class _Writer:
+    """Writes tasks as they end; sessions end in any order."""
+
+    def __init__(self, log: RunLog, parts: Parts, done: int, total: int, progress: Progress) -> None:
+        self._log, self._parts, self._progress = log, parts, progress
+        self._done, self._total = done, total
+        self._lock = threading.Lock()
+
+    def task(self, arm: Arm, played: Played) -> None:
+        """Rows first, then the transcript."""
+        with self._lock:
+            self._log.append(played.calls, [played.row])
+            if played.messages:
+                agent, model = f"agentmem-bench {self._parts.agent.dialogue.name}", self._parts.model.name
+                row = transcripts.record(played.task, played.messages, played.outcome, agent, model)
+                transcripts.append(self._parts.folder / "trajectories" / f"{slug(arm.name)}.jsonl", row)
+
+    def session(self, arm: Arm, session: Session[Task]) -> None:
+        """A session is over."""
+        with self._lock:
+            self._done += 1
+            self._progress(self._done, self._total, f"{session.id} {arm.name}")
+
+
+def _play_all(parts: Parts, todo: Sequence[Job], concurrency: int, writer: _Writer) -> HarnessError | None:
+    """Play the jobs; after an error that makes the run invalid no new one begins, and that error is returned."""
+    stop = threading.Event()
+
+    def one(job: Job) -> None:
+        arm, attempt, session = job
+        with contextlib.closing(_tasks(parts, arm, attempt, session)) as tasks:
+            while not stop.is_set():
+                played = next(tasks, None)
+                if played is None:
+                    writer.session(arm, session)
+                    return
+                writer.task(arm, played)
+
+    failure: HarnessError | None = None
+    with ThreadPoolExecutor(max(1, concurrency)) as pool:
+        for future in as_completed([pool.submit(one, job) for job in todo]):
+            try:
+                future.result()
+            except HarnessError as error:
+                failure = failure or error
+                stop.set()
+            except BaseException:
+                stop.set()  # a defect of ours, or Ctrl-C: let the other threads end at their next task
+                raise
+    return failure
+
+
+def _tasks(parts: Parts, arm: Arm, attempt: int, session: Session[Task]) -> Generator[Played, None, None]:
+    if arm.engine != CONTROL:
+        folder = parts.folder / "memory" / slug(arm.name)
+        yield from play_session(replace(parts, folder=folder), session, arm, attempt)
+        return
+    control: Callable[[str, Task], Outcome] = parts.suite.control  # type: ignore[attr-defined]
+    name = arm.name.removeprefix(f"{CONTROL}: ")
+    for position, task in enumerate(session.tasks):
+        try:
+            outcome = control(name, task)
+        except (HarnessError, OSError) as error:
+            outcome = Outcome("errored", error=f"{type(error).__name__}: {error}")
+        row = task_row(
+            [],
+            arm=arm.name,
+            session=session.id,
+            task=task.id,
+            suite=task.suite,
+            position=position,
+            attempt=attempt,
+            state=outcome.state,
+            passed=outcome.passed,
+            score=outcome.score,
+            error=outcome.error,
+            detail=dict(outcome.detail),
+        )
+        yield Played(row, [], task, outcome, ())
+
+
+def _complete(rows: Sequence[TaskRow], job: Job) -> bool:
+    arm, attempt, session = job
+    wanted = (arm.name, attempt, session.id)
+    last = {row.task: row.state for row in rows if (row.arm, row.attempt, row.session) == wanted}
+    return all(last.get(task.id, "errored") != "errored" for task in session.tasks)
