@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +24,7 @@ def naive(now: str) -> datetime:
 
 
 def call(function: str, args: list[Any], now: datetime) -> Any:
-    functions = {
+    functions: dict[str, Callable[..., Any]] = {
         "extract_number": normalize.extract_number,
         "norm_str": normalize.norm_str,
         "norm_column": normalize.norm_column,
