@@ -1,0 +1,1 @@
+"""LoCoMo: questions about long conversations, scored by token overlap."""
