@@ -239,7 +239,7 @@ def _tasks(parts: Parts, arm: Arm, attempt: int, session: Session[Task]) -> Gene
             passed=outcome.passed,
             score=outcome.score,
             error=outcome.error,
-            detail=dict(outcome.detail),
+            detail=dict(outcome.detail) | ({} if task.cluster is None else {"cluster": task.cluster}),
         )
         yield Played(row, [], task, outcome, ())
 

@@ -143,6 +143,8 @@ class _Player:
 
     def _row(self, task: Task, position: int, calls: Sequence[Call], outcome: Outcome, ended: Ended | None) -> TaskRow:
         detail: dict[str, Any] = dict(outcome.detail)
+        if task.cluster is not None:
+            detail["cluster"] = task.cluster  # comparisons resample whole clusters
         if ended is not None:
             detail |= {"answer": ended.answer, "steps": ended.steps, "complaints": ended.complaints}
             detail |= {"limit": ended.limit} if ended.limit else {}
