@@ -49,6 +49,7 @@ def compare(
     from harness.compare.load import load_pairs
     from harness.compare.outcomes import Options
     from harness.compare.render import tables
+    from harness.errors import InvalidRun
     from harness.tables import to_json, to_markdown, to_text
 
     options = Options(seed=seed, resamples=resamples, alpha=round(1.0 - confidence, 9))
@@ -60,6 +61,9 @@ def compare(
     else:
         text = to_text(tables(found))
     emit(text, out)
+    reasons = [reason for suite in found.suites for reason in suite.invalid]
+    if reasons:
+        raise InvalidRun("; ".join(reasons))
 
 
 def emit(text: str, out: Path | None) -> None:

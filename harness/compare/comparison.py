@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from harness.compare.outcomes import Options, OutcomeComparison, compare_outcomes
+from harness.compare.outcomes import Options, OutcomeComparison, compare_outcomes, most_attempts
 from harness.compare.pairs import ArmRun, Pair, absent_everywhere, check_comparable, pair
 from harness.compare.positions import Band, compare_positions
 from harness.compare.tokens import NeedComparison, TokenComparison, compare_needs, compare_tokens
@@ -13,6 +13,7 @@ from harness.errors import UsageError
 from harness.ledger import Denominators, denominators
 from harness.recipe import differences, sha256
 from harness.stats.multiple import holm
+from harness.summary import MOST_ERRORS
 
 RECORDED = "outcomes are those of the recorded run; a replay cannot change them, so pass rates are not compared"
 
@@ -36,8 +37,8 @@ class SuiteComparison:
     """Two arms on one suite.
 
     `missing_in_*` name the tasks one arm lacks (failed there), `not_run` those of the recipe neither arm has. `varied`
-    are the recipe fields in which the arms differ. `p_holm` is `outcomes.p` adjusted over all suites, when there are
-    several.
+    are the recipe fields in which the arms differ. `invalid` says why the comparison must not be reported, if so.
+    `p_holm` is `outcomes.p` adjusted over all suites, when there are several.
     """
 
     suite: str
@@ -54,6 +55,7 @@ class SuiteComparison:
     tokens: tuple[TokenComparison, ...]
     needs: NeedComparison | None
     positions: tuple[Band, ...]
+    invalid: tuple[str, ...]
     notes: tuple[str, ...]
     p_holm: float | None = None
 
@@ -107,7 +109,8 @@ def _compare_suite(
         tokens=tokens,
         needs=compare_needs(pairs, options),
         positions=compare_positions(pairs, rates=not replay),
-        notes=tuple(_notes(replay, groups, outcomes)),
+        invalid=tuple(_too_many_errors((baseline, treatment), suite)),
+        notes=tuple(_notes(replay, groups, pairs, outcomes)),
     )
 
 
@@ -116,7 +119,14 @@ def _side(run: ArmRun, suite: str) -> Side:
     return Side(run.label, run.arm.name, run.arm.engine, sha256(run.recipe), denominators(rows))
 
 
-def _notes(replay: bool, groups: int, outcomes: OutcomeComparison | None) -> list[str]:
+def _too_many_errors(runs: Sequence[ArmRun], suite: str) -> Iterator[str]:
+    for run in runs:
+        counts = denominators(row for row in run.rows if row.suite == suite)
+        if counts.error_rate > MOST_ERRORS:
+            yield f"{run.label}: {counts.errored} of {counts.attempted} tasks errored, more than {MOST_ERRORS:.0%}"
+
+
+def _notes(replay: bool, groups: int, pairs: Sequence[Pair], outcomes: OutcomeComparison | None) -> list[str]:
     """What a reader must know before believing an interval."""
     notes = []
     if replay:
@@ -125,6 +135,13 @@ def _notes(replay: bool, groups: int, outcomes: OutcomeComparison | None) -> lis
         notes.append("a single session: no interval over sessions exists, and no p below 1; run more sessions")
     elif groups < FEW_GROUPS:
         notes.append(f"only {groups} independent groups: bootstrap intervals are too narrow, read the t interval")
+    attempts = most_attempts(pairs)
+    for arm, rows in (("baseline", [p.baseline for p in pairs]), ("treatment", [p.treatment for p in pairs])):
+        lacking = sum(0 < len(tried) < attempts for tried in rows)
+        if lacking:
+            notes.append(
+                f"{lacking} tasks of the {arm} have fewer than {attempts} attempts; missing ones count as failed"
+            )
     if outcomes and outcomes.no_verdict:
         notes.append(f"{outcomes.no_verdict} tasks have no verdict in an arm and left both sides")
     return notes

@@ -14,7 +14,13 @@ from harness.types import Recipe, TaskRow
 
 def load_rows(folder: Path) -> tuple[Recipe, list[TaskRow]]:
     """The recipe and the task rows of a run, finished or not; of a repeated row the last counts."""
-    recipe = read_recipe(folder)
+    try:
+        recipe = read_recipe(folder)
+        rows = read_tasks(folder)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UnreadableInput):
+            raise
+        raise UnreadableInput(f"{folder}: not a run of this version: {type(error).__name__}: {error}") from error
     expected = sha256(recipe)
     for number, (_, row) in enumerate(read_rows(folder / TASKS), 1):
         if row.get("recipe") != expected:
@@ -23,7 +29,7 @@ def load_rows(folder: Path) -> tuple[Recipe, list[TaskRow]]:
                 f"{folder / TASKS}:{number}: row of recipe {found}, the folder's is {expected[:12]}; "
                 "results of other recipes do not belong together"
             )
-    return recipe, read_tasks(folder)
+    return recipe, rows
 
 
 def load_arm(folder: Path, name: str | None = None) -> ArmRun:

@@ -86,7 +86,7 @@ def compare_outcomes(pairs: Sequence[Pair], options: Options) -> OutcomeComparis
     if not judged:
         return None
     groups = [pair.group for pair in judged]
-    attempts = most_attempts(judged)
+    attempts = most_attempts(pairs)
     first, second = pass_shares(judged, attempts)
     passed = difference_of(first, second, groups, options)
     table = outcome_table(first, second) if attempts == 1 else None

@@ -44,6 +44,7 @@ def _design(suite: SuiteComparison) -> Table:
         *_named("missing in the baseline, counted as failed there", suite.missing_in_baseline),
         *_named("missing in the treatment, counted as failed there", suite.missing_in_treatment),
         *_named("in the recipe but run in neither arm", suite.not_run),
+        *(f"INVALID, not to be reported: {reason}" for reason in suite.invalid),
         *suite.notes,
         f"recipes {suite.baseline.recipe[:12]} and {suite.treatment.recipe[:12]}"
         + (f" differ in {', '.join(suite.varied)}" if suite.varied else " are the same"),

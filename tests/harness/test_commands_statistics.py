@@ -65,6 +65,14 @@ def test_compare_says_what_is_wrong(tmp_path: Path) -> None:
         call("compare", run, run, run)
     with pytest.raises(UnreadableInput, match="expected a run folder"):
         call("compare", tmp_path)
+    broken = write_run(tmp_path / "broken", REPLAY, both_arms())
+    (broken / "recipe.json").write_text('{"kind": "replay"}')
+    with pytest.raises(UnreadableInput, match="not a run of this version"):
+        call("compare", broken)
+    recipe = make_recipe(tasks=20, per_session=5)
+    arms = (*make_rows(recipe, "full", seed=1), *make_rows(recipe, "agentmem", seed=1, errored=2))
+    with pytest.raises(InvalidRun, match="2 of 20 tasks errored"):
+        call("compare", write_run(tmp_path / "errors", recipe, arms))
     tasks = run / "tasks.jsonl"
     tasks.write_text(tasks.read_text().replace('"recipe":"', '"recipe":"00', 1))
     with pytest.raises(UnreadableInput, match=r"tasks.jsonl:1: row of recipe 00"):

@@ -77,6 +77,18 @@ def test_a_task_missing_in_one_arm_is_named_and_failed_there() -> None:
     assert suite.tokens[0].left_out == 3 and suite.tokens[0].ratio == 1.0
 
 
+def test_a_run_with_many_errors_is_marked_invalid() -> None:
+    assert made(errored=3).invalid == () and "4 of 60 tasks errored" in made(errored=4).invalid[0]
+
+
+def test_missing_attempts_are_told() -> None:
+    recipe = make_recipe(tasks=4, per_session=2)
+    rows = make_rows(recipe, "full", seed=1, rate=1.0, attempts=2)
+    suite = compare([(arm_run(recipe, "full", rows), arm_run(recipe, "agentmem", rows[:-1]))], FEW).suites[0]
+    assert suite.outcomes is not None and suite.outcomes.treatment.rate == pytest.approx(7 / 8)
+    assert "1 tasks of the treatment have fewer than 2 attempts" in suite.notes[-1]
+
+
 def test_errors_and_unparsable_answers_stay_in_the_denominator() -> None:
     suite = made(errored=6)
     assert suite.outcomes is not None and suite.outcomes.n == 60
