@@ -109,3 +109,15 @@ def mean_score(planned: Sequence[str], outcomes: Mapping[str, Outcome]) -> float
         return None
     scores = [outcomes[task].score for task in planned if task in outcomes]
     return sum(score for score in scores if score is not None) / len(planned)
+
+
+def by_group(groups: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> dict[str, Counts]:
+    """Counts by group, groups in order of their name. ``groups`` maps every planned task to its group."""
+    tally(list(groups), outcomes)  # an outcome nobody planned is an error here too
+    tasks: dict[str, list[str]] = {}
+    for task, group in groups.items():
+        tasks.setdefault(group, []).append(task)
+    return {
+        group: tally(names, {task: outcomes[task] for task in names if task in outcomes})
+        for group, names in sorted(tasks.items())
+    }

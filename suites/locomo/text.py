@@ -7,7 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-import regex  # comes with tiktoken and nltk; its word boundary differs from that of re beside accents and digits
+# Comes with tiktoken and nltk; its word boundary differs from that of re beside accents and digits.
+import regex  # type: ignore[import-untyped,unused-ignore]
 
 if TYPE_CHECKING:
     from nltk.stem import PorterStemmer

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from agentmem.messages import Message
 from harness.errors import JudgeFailed
 from suites.widesearch.judge import ALIGN, GRADE
+from tests.suites.prompts import fields
 
 
 def norm(value: object) -> str:
@@ -62,13 +63,3 @@ class StubJudge:
             "unfenced": json.dumps(ones),
             "two_blocks": fenced(dict.fromkeys(pairs, 0)) + "\n" + fenced(ones),
         }[self.judge]
-
-
-def fields(template: str, prompt: str) -> dict[str, str] | None:
-    """The values a prompt was rendered with, or ``None`` when it does not come from the template."""
-    import re
-
-    pieces = re.split(r"\{([a-z_]+)\}", template)
-    pattern = "".join(re.escape(p) if n % 2 == 0 else f"(?P<{p}>.*)" for n, p in enumerate(pieces))
-    match = re.fullmatch(pattern, prompt, re.DOTALL)
-    return match.groupdict() if match else None

@@ -1,0 +1,1 @@
+"""AA-LCR: questions over sets of long documents, graded by a judge."""

@@ -1,0 +1,1 @@
+"""LongMemEval: questions about a long chat history, graded by a judge."""
