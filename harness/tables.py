@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -61,7 +61,7 @@ def to_markdown(tables: Sequence[Table], level: int = 3) -> str:
 
 def to_json(record: DataclassInstance) -> str:
     """A record and everything in it as JSON; a NaN raises instead of being written."""
-    return json.dumps(asdict(record), indent=1, allow_nan=False, default=_plain) + "\n"
+    return json.dumps(asdict(record), indent=1, allow_nan=False) + "\n"
 
 
 def count(value: float | None) -> str:
@@ -101,9 +101,3 @@ def between(interval: tuple[float, float] | None, scale: float = 1.0, digits: in
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    raise TypeError(f"{type(value).__name__} does not belong in a result")

@@ -143,7 +143,7 @@ def _notes(replay: bool, groups: int, pairs: Sequence[Pair], outcomes: OutcomeCo
                 f"{lacking} tasks of the {arm} have fewer than {attempts} attempts; missing ones count as failed"
             )
     if outcomes and outcomes.no_verdict:
-        notes.append(f"{outcomes.no_verdict} tasks have no verdict in an arm and left both sides")
+        notes.append(f"{outcomes.no_verdict} tasks lack a judge's verdict in an arm and left both sides")
     return notes
 
 

@@ -54,9 +54,11 @@ class Difference:
 class OutcomeComparison:
     """Everything about passing. `table` and `mcnemar` need one attempt per task, `score` fractional scores.
 
-    `no_verdict` counts the pairs left out because a judge or scorer gave no verdict in at least one arm;
-    `if_failed` is the difference with those counted as failed. `detectable` is the smallest difference this design
-    finds with 80 % power, from its own discordant rate and design effect; `None` when it would find none.
+    `no_verdict` counts the pairs left out because a judge gave no verdict in at least one arm; `if_failed` is the
+    difference with those counted as failed. `p` is the one that decides, `p_from` names the test: scores where they
+    are fractional, else McNemar, or sign flips of groups where tasks share them. `detectable` is the smallest
+    difference this design finds with 80 % power, from its own discordant rate and design effect; `None` when it would
+    find none.
     """
 
     n: int
@@ -80,7 +82,7 @@ class OutcomeComparison:
 def compare_outcomes(pairs: Sequence[Pair], options: Options) -> OutcomeComparison | None:
     """Compare passes and scores; `None` when no pair has a verdict in both arms.
 
-    Errors, unparsable answers and tasks missing in one arm count as failed. Attempts are averaged per task first.
+    Errors, unparsable or absent answers and tasks missing in one arm count as failed. Attempts of a task are averaged.
     """
     judged = [pair for pair in pairs if pair.judged]
     if not judged:
@@ -94,7 +96,8 @@ def compare_outcomes(pairs: Sequence[Pair], options: Options) -> OutcomeComparis
     effect = _design_effect(passed.clustered)
     discordant = float(np.mean(first != second))
     everything = pass_shares(pairs, attempts)
-    shared = passed.unit == "group"
+    score = _score_difference(judged, attempts, options)
+    p, p_from = _deciding(passed, test, score)
     return OutcomeComparison(
         n=len(judged),
         groups=passed.clustered.clusters,
@@ -106,15 +109,24 @@ def compare_outcomes(pairs: Sequence[Pair], options: Options) -> OutcomeComparis
         passed=passed,
         table=table,
         mcnemar=test,
-        score=_score_difference(judged, attempts, options),
+        score=score,
         discordant_rate=discordant,
         design_effect=effect,
         detectable=minimum_detectable_difference(len(judged) / effect, discordant, options.alpha)
         if discordant
         else None,
-        p=test.p_exact if test and not shared else passed.permutation.p,
-        p_from="McNemar exact" if test and not shared else f"sign flips of {passed.unit}s",
+        p=p,
+        p_from=p_from,
     )
+
+
+def _deciding(passed: Difference, test: McNemar | None, score: Difference | None) -> tuple[float, str]:
+    """The p value that decides, and the test it comes from."""
+    if score:
+        return score.permutation.p, f"scores, sign flips of {score.unit}s"
+    if test and passed.unit == "task":
+        return test.p_exact, "McNemar exact"
+    return passed.permutation.p, f"sign flips of {passed.unit}s"
 
 
 def difference_of(baseline: FloatArray, treatment: FloatArray, groups: Sequence[str], options: Options) -> Difference:

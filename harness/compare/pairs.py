@@ -13,8 +13,8 @@ from harness.types import Arm, Recipe, TaskRow
 COMPARED = ("arms", "code")
 """Fields of a recipe that a comparison compares; everything else must be equal unless named by the user."""
 
-NO_VERDICT = ("unjudged", "missing")
-"""States without a verdict: not the arm's fault, so the pair leaves both sides and is counted."""
+NO_VERDICT = "unjudged"
+"""The state without a verdict: the judge's fault, not the arm's, so the pair leaves both sides and is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Pair:
 
     @property
     def judged(self) -> bool:
-        """Whether no attempt lacks a verdict. A task missing in one arm is judged: it failed there."""
-        return not any(row.state in NO_VERDICT for row in (*self.baseline, *self.treatment))
+        """Whether no attempt lacks a verdict. A task missing in one arm, or without an answer, is judged: it failed."""
+        return not any(row.state == NO_VERDICT for row in (*self.baseline, *self.treatment))
 
 
 def check_comparable(baseline: Recipe, treatment: Recipe, vary: Sequence[str] = ()) -> None:

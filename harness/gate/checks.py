@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.compare.outcomes import Options, compare_outcomes
@@ -142,11 +142,20 @@ def exact_checks(name: str, baseline: ArmRun, current: ArmRun, limits: Limits) -
     old, new = arm_record(name, baseline.rows), arm_record(name, current.rows)
     for quantity in EXACT:
         allowed = 0.0 if quantity == "needs_lost" else getattr(limits, quantity)
-        yield _exact_check(name, quantity, old[quantity], new[quantity], allowed)
+        one = _exact_check(name, quantity, old[quantity], new[quantity], allowed)
+        yield replace(one, message=one.message + _swapped(baseline, current)) if quantity == "needs_lost" else one
     if current.recipe.kind == "live":
         before, after = old["tasks"]["passed"] or 0, new["tasks"]["passed"] or 0
         verdict: Verdict = "worse" if after < before else "better" if after > before else "ok"
         yield Check(name, "passed", before, after, verdict, f"{before} -> {after} passed")
+
+
+def _swapped(baseline: ArmRun, current: ArmRun) -> str:
+    """Says when some tasks lose more needs and others fewer, which a total hides."""
+    before = {(row.session, row.task, row.attempt): row.needs_lost or 0 for row in baseline.rows}
+    changes = [(row.needs_lost or 0) - before.get((row.session, row.task, row.attempt), 0) for row in current.rows]
+    more, fewer = sum(change for change in changes if change > 0), -sum(change for change in changes if change < 0)
+    return f"; {more} more in some tasks, {fewer} fewer in others" if more and fewer else ""
 
 
 def _no_longer_measured(baseline: ArmRun, current: ArmRun) -> list[str]:

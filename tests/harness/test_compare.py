@@ -103,7 +103,16 @@ def test_a_task_without_verdict_leaves_both_sides_and_is_counted() -> None:
     suite = compare([(arm_run(recipe, "full", rows), arm_run(recipe, "agentmem", silent))], FEW).suites[0]
     assert suite.outcomes is not None and (suite.outcomes.n, suite.outcomes.no_verdict) == (3, 1)
     assert suite.outcomes.passed.clustered.mean == 0.0 and suite.outcomes.if_failed == -0.25
-    assert any("1 tasks have no verdict" in note for note in suite.notes)
+    assert any("1 tasks lack a judge's verdict" in note for note in suite.notes)
+
+
+def test_a_task_without_an_answer_failed() -> None:
+    recipe = make_recipe(tasks=4, per_session=2)
+    rows = make_rows(recipe, "full", seed=1, rate=1.0)
+    silent = (replace(rows[0], state="missing", passed=None, score=None), *rows[1:])
+    suite = compare([(arm_run(recipe, "full", rows), arm_run(recipe, "agentmem", silent))], FEW).suites[0]
+    assert suite.outcomes is not None and suite.outcomes.n == 4 and suite.outcomes.treatment.rate == 0.75
+    assert suite.treatment.counts.missing == 1
 
 
 def test_replays_do_not_compare_recorded_outcomes() -> None:
@@ -136,6 +145,7 @@ def test_fractional_scores_are_compared_beside_passes() -> None:
     outcomes = compare([(arm_run(recipe, "full", worse), arm_run(recipe, "agentmem", better))], FEW).suites[0].outcomes
     assert outcomes is not None and outcomes.score is not None
     assert outcomes.score.clustered.mean == pytest.approx(0.1) and outcomes.score.permutation.p < 0.01
+    assert outcomes.p == outcomes.score.permutation.p and outcomes.p_from.startswith("scores")
 
 
 def test_several_suites_are_adjusted_together() -> None:

@@ -81,6 +81,16 @@ def test_one_lost_need_is_always_caught_and_its_task_named(index: int) -> None:
     assert result.moved[0].task == rows[20 + index].task and result.moved[0].lost_more == 1
 
 
+def test_lost_needs_that_only_moved_are_told() -> None:
+    rows = list(replayed())
+    old = [replace(row, needs_lost=1) if i == 20 else row for i, row in enumerate(rows)]
+    new = [replace(row, needs_lost=1) if i == 23 else row for i, row in enumerate(rows)]
+    result = check(measured(REPLAY, tuple(old)), measured(REPLAY, tuple(new)), Limits())
+    assert result.exit_code == 0 and result.moved[0].task == rows[23].task
+    (one,) = [one for one in result.checks if (one.arm, one.quantity) == ("agentmem", "needs_lost")]
+    assert one.message.endswith("1 more in some tasks, 1 fewer in others")
+
+
 def test_a_real_drop_of_a_live_run_needs_a_second_run() -> None:
     baseline, dropped, again = live(1), live(2, rate=0.35), live(3, rate=0.35)
     alone = check(baseline, dropped, Limits(), options=FEW)
