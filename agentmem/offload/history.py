@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agentmem.errors import EvidenceWriteFailed
-from agentmem.messages import Message
+from agentmem.messages import Message, sent_text
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.tokens import Counter
 
@@ -30,8 +30,8 @@ class TaskHistory:
         """A task begins."""
         self._names.append(task)
 
-    def add(self, messages: Sequence[Message], refs: Mapping[int, str]) -> None:
-        """The task that began last is finished; ``messages`` are what is left of it, with pointers."""
+    def add(self, messages: Sequence[Message], refs: Sequence[str | None]) -> None:
+        """The task that began last is finished; ``refs`` holds the pointer of each of its messages, or None."""
         number = len(self._names)
         name = self._names[-1] if self._names else f"task {number}"
         try:
@@ -79,12 +79,10 @@ def touched(messages: Sequence[Message]) -> list[str]:
     return list(found)
 
 
-def record(messages: Sequence[Message], refs: Mapping[int, str]) -> str:
-    """The task as text: requests and the model's messages whole, results by their pointer."""
+def record(messages: Sequence[Message], refs: Sequence[str | None]) -> str:
+    """Messages as text. One with a ref is named by it, one without stands whole."""
     parts = []
-    for message in messages:
-        if message.is_result:
-            parts.append(f"[result] {' '.join(message.refs) or refs.get(id(message), message.content)}")
-        else:
-            parts.append(f"[{message.role}] {message.content}" + "".join(f"\n{c.values()}" for c in message.tool_calls))
+    for message, ref in zip(messages, refs, strict=True):
+        who = "result" if message.is_result else message.role
+        parts.append(f"[{who}] {ref}" if ref else f"[{who}] {sent_text(message)}")
     return "\n".join(parts)

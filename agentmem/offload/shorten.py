@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set
 from dataclasses import replace
 
 from agentmem.errors import EvidenceWriteFailed
@@ -17,16 +18,16 @@ HEAD, TAIL = 0.7, 0.3  # of what stays of a command
 
 
 def shorten_result(
-    message: Message, ref: str, extractive: Extractive, most: int, counter: Counter
+    message: Message, ref: str, extractive: Extractive, most: int, counter: Counter, known: Set[str] = frozenset()
 ) -> Message | None:
-    """The result as an extract that ends with its pointer, or None where that would not be shorter.
+    """The result as an extract under its pointer, or None where that would not be shorter.
 
-    Results of at most ``most`` tokens are left alone.
+    Results of at most ``most`` tokens are left alone. The extract need not repeat identifiers that are ``known``.
     """
     size = counter.message(message)
     if size <= most:
         return None
-    text = f"[offloaded: {ref}, {size} tokens]\n{extractive.extract(message.content).text}"
+    text = f"[offloaded: {ref}, {size} tokens]\n{extractive.extract(message.content, known).text}"
     short = replace(message, content=text, refs=(ref,), raw=None)
     return short if counter.message(short) < size else None
 

@@ -6,21 +6,35 @@ replaced by an extract with a pointer, many at once, so that the prefix of the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from agentmem.errors import EvidenceWriteFailed
 from agentmem.messages import Message
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
-from agentmem.offload.history import TaskHistory
+from agentmem.offload.history import TaskHistory, record
+from agentmem.offload.identifiers import identifiers
 from agentmem.offload.shorten import shorten_call, shorten_result
 from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
 
+LEFT_OUT = "[{count} earlier messages of this task were left out to save space; all of them, whole: {ref}]"
+
+
+@dataclass(eq=False, slots=True)
+class Item:
+    """One message of the task: as it came, as it is shown, and where its whole text lies on disk."""
+
+    whole: Message
+    shown: Message
+    ref: str | None = None
+
 
 class ShortTerm:
-    """Short-term memory of one session."""
+    """Short-term memory of one session. ``folder`` is its own; ``window`` is in tokens."""
 
     def __init__(
         self, settings: ShortTermSettings, folder: Path, counter: Counter, window: int, durable: bool = True
@@ -29,71 +43,127 @@ class ShortTerm:
         self.store = EvidenceStore(folder, durable)
         self._counter = counter
         self._window = window
-        self._extractive = Extractive(counter, settings.extract)
+        self._extractive = Extractive(counter, settings.extract, settings.names)
         self._history = TaskHistory(self.store, counter, settings.line, settings.history)
-        self._system: Message | None = None
-        self._task: list[Message] = []
-        self._shorter: dict[int, Message | None] = {}
-        self._refs: dict[int, str] = {}
-        self._done = 0  # messages of the task in front of this index have been looked at
+        self._system: list[Message] = []
+        self._start()
 
     def begin_task(self, task: str) -> None:
         """The task so far is finished; what comes next belongs to ``task``."""
-        if self._task and self.settings.leave_tasks:
-            self._history.add(self._task, self._refs)
-            self._task, self._shorter, self._refs, self._done = [], {}, {}, 0
+        if self._items and self.settings.leave_tasks:
+            self._history.add([item.whole for item in self._items], [item.ref for item in self._items])
+            self._start()
         self._history.begin(task)
 
     def observe(self, message: Message) -> None:
         """Take in a message; a tool result is written to disk before anything else."""
-        if message.role == "system" and self._system is None:
-            self._system = message
+        if message.role == "system" and not self._system:
+            self._system = [message]
             return
+        item = Item(message, message)
+        self._items.append(item)
+        self._tokens += self._counter.message(message)
         if message.is_result:
             try:
-                self._refs[id(message)] = self.store.put(message.content)
+                item.ref = self.store.put(message.content)
             except EvidenceWriteFailed:
-                self._shorter[id(message)] = None  # it stays in the prompt
-        self._task.append(message)
+                return  # it stays in the prompt
+            self._age(self._new_results, item, self.settings.keep_results)
+        elif message.role == "assistant" and self.settings.command:
+            self._age(self._new_calls, item, self.settings.keep_calls)
 
     def assemble(self) -> list[Message]:
         """The prompt."""
-        self._compress()
-        front = [self._system] if self._system else []
-        return [*front, *self._history.block(), *self._task]
+        if self._old and self._saving >= self.settings.batch:
+            self._shorten_old()
+        front = [*self._system, *self._history.block()]
+        room = self.settings.fill * self._window - self._counter.total(front)
+        if self._tokens > room:
+            self._make_room(room * self.settings.low)
+        return [*front, *(item.shown for item in self._items)]
 
-    def _compress(self) -> None:
-        candidates = self._candidates()
-        saving = 0
-        planned: list[tuple[int, Message]] = []
-        for index in candidates:
-            message = self._task[index]
-            shorter = self._shorten(message)
-            if shorter is not None:
-                planned.append((index, shorter))
-                saving += self._counter.message(message) - self._counter.message(shorter)
-        if planned and saving >= self.settings.batch:
-            for index, shorter in planned:
-                self._task[index] = shorter
+    def _start(self) -> None:
+        """A task with nothing in it."""
+        self._items: list[Item] = []
+        self._tokens = 0
+        self._new_results: deque[Item] = deque()
+        self._new_calls: deque[Item] = deque()
+        self._old: list[Item] = []  # what may be shortened, oldest first
+        self._saving = 0  # tokens that shortening it would save, about
 
-    def _candidates(self) -> list[int]:
-        results = [i for i, m in enumerate(self._task) if m.is_result]
-        calls = [i for i, m in enumerate(self._task) if m.role == "assistant"]
-        old = results[: -self.settings.keep_results]
-        if self.settings.command:
-            old += calls[: -self.settings.keep_calls]
-        return sorted(old)
+    def _age(self, newest: deque[Item], item: Item, keep: int) -> None:
+        newest.append(item)
+        if len(newest) <= keep:
+            return
+        old = newest.popleft()
+        settings = self.settings
+        most, left = (
+            (settings.result, settings.extract) if old.whole.is_result else (settings.command, settings.command)
+        )
+        size = self._counter.message(old.whole)
+        if size > most:
+            self._old.append(old)
+            self._saving += max(0, size - left)
 
-    def _shorten(self, message: Message) -> Message | None:
-        key = id(message)
-        if key in self._shorter:
-            return self._shorter[key]
-        if message.refs:
-            return None
-        if message.is_result:
-            ref = self._refs.get(key)
-            short = shorten_result(message, ref, self._extractive, self.settings.result, self._counter) if ref else None
-        else:
-            short = shorten_call(message, self.store, self.settings.command, self._counter)
-        self._shorter[key] = short
-        return short
+    def _shorten_old(self) -> None:
+        leaving = set(map(id, self._old))
+        known = self._known(leaving)
+        for item in self._items:
+            if id(item) in leaving:
+                shorter = self._shorter(item, known)
+                if shorter is not None:
+                    self._show(item, shorter)
+                    known.update(identifiers(shorter.content))
+        self._old.clear()
+        self._saving = 0
+
+    def _shorter(self, item: Item, known: set[str]) -> Message | None:
+        if item.whole.is_result and item.ref:
+            return shorten_result(item.whole, item.ref, self._extractive, self.settings.result, self._counter, known)
+        return shorten_call(item.whole, self.store, self.settings.command, self._counter)
+
+    def _known(self, leaving: set[int]) -> set[str]:
+        """Identifiers that stay visible whatever happens: an extract need not repeat them."""
+        for_good = (
+            item.shown.content
+            for item in self._items
+            if id(item) not in leaving and (item.shown.refs or item.whole.is_request)
+        )
+        return {name for content in for_good for name in identifiers(content)}
+
+    def _show(self, item: Item, message: Message) -> None:
+        self._tokens += self._counter.message(message) - self._counter.message(item.shown)
+        item.shown = message
+
+    def _make_room(self, target: float) -> None:
+        """The task alone is too large: shorten what can be, then leave out its oldest steps, down to ``target``."""
+        self._old = [item for item in self._items if item.shown is item.whole and not item.whole.is_request]
+        self._new_results.clear()
+        self._new_calls.clear()
+        self._shorten_old()
+        if self._tokens <= target:
+            return
+        cut = self._leading(self._tokens - target)
+        gone = self._items[:cut]
+        last = next((item for item in reversed(self._items) if item.whole.is_request), None)
+        try:
+            ref = self.store.put(record([item.whole for item in gone], [None] * cut))
+        except EvidenceWriteFailed:
+            return
+        note = Message("user", LEFT_OUT.format(count=cut, ref=ref), kind="canvas", refs=(ref,))
+        stay = [last] if last in gone else []
+        self._items[:cut] = [*stay, Item(note, note, ref)]
+        self._tokens = self._counter.total(item.shown for item in self._items)
+
+    def _leading(self, excess: float) -> int:
+        """How many of the oldest items, in whole steps, hold ``excess`` tokens; the last step always stays."""
+        starts = [i for i, item in enumerate(self._items) if not item.whole.is_result]
+        total = 0
+        cut = 0
+        for start, stop in pairwise(starts):
+            step = self._items[start:stop]
+            if total >= excess or any(item.whole.is_result and item.ref is None for item in step):
+                break
+            total += self._counter.total(item.shown for item in step if not item.whole.is_request)
+            cut = stop
+        return cut

@@ -16,17 +16,21 @@ class ShortTermSettings(BaseModel):
     """Most a line about one finished task may take."""
     history: int = Field(240, ge=60)
     """Most that all lines together may take; older tasks share one line."""
-    keep_results: int = Field(4, ge=1)
+    keep_results: int = Field(5, ge=1)
     """How many of the newest tool results stay whole."""
-    result: int = Field(120, ge=1)
+    result: int = Field(200, ge=1)
     """Results up to this size stay whole."""
-    extract: int = Field(80, ge=20)
+    extract: int = Field(160, ge=20)
     """Size of the extract that stands for a result."""
+    names: float = Field(0.45, ge=0, le=1)
+    """Share of an extract that may go to identifiers without their line."""
     keep_calls: int = Field(3, ge=1)
     """How many of the newest messages of the model stay whole."""
     command: int = Field(120, ge=0)
     """Older commands of the model are shortened to about this size; 0 leaves them."""
-    batch: int = Field(800, ge=0)
+    batch: int = Field(2_000, ge=0)
     """Nothing is rewritten before this many tokens can be saved at once, so that the cached prefix survives."""
     fill: float = Field(0.85, gt=0, le=1)
     """Share of the window beyond which the oldest steps of the task itself leave the prompt."""
+    low: float = Field(0.6, gt=0, le=1)
+    """Share of that room to which they are then reduced, so that it does not happen at every call."""
