@@ -33,14 +33,21 @@ def parse_decisions(answer: str, ids: Sequence[str]) -> list[Decision]:
 
     An answer without a list decides nothing: everything is stored.
     """
+    found = read_decisions(answer) or []
+    decided = {decision.id for decision in found}
+    return found + [Decision(id) for id in ids if id not in decided]
+
+
+def read_decisions(answer: str) -> list[Decision] | None:
+    """The decisions as the model wrote them; None when the answer holds no list."""
     try:
         value = find_json(answer, want="list").value
     except BadAnswer:
-        value = None
-    decisions = [_decision(item) for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    found = [decision for decision in decisions if decision is not None]
-    decided = {decision.id for decision in found}
-    return found + [Decision(id) for id in ids if id not in decided]
+        return None
+    if not isinstance(value, list):
+        return None
+    decisions = (_decision(item) for item in value if isinstance(item, dict))
+    return [decision for decision in decisions if decision is not None]
 
 
 def settle(
