@@ -13,19 +13,20 @@ from enum import Enum
 
 from agentmem.messages import Message
 from suites.swebench.mini import commands
+from suites.swebench.mini.explore import next_lead
 from suites.swebench.mini.patches import hunks
-from suites.swebench.mini.policy import shown_files, suspects
 from suites.swebench.mini.prompts import SUBMIT
 from suites.swebench.mini.tasks import MiniTask
 from suites.swebench.mini.view import (
     Frame,
     View,
     block,
-    definitions,
+    edited_path,
     failing_tests,
     fingerprint_of,
     is_test_path,
     listing,
+    passed,
     test_folder,
     tracebacks,
 )
@@ -44,7 +45,7 @@ class Fix:
 
 
 class Phase(Enum):
-    """What the agent is about to do. One phase takes one call, but for EXPLORE."""
+    """What comes next. EXPLORE takes as many calls as it needs, CHECK and SYNTAX one at most, the others one."""
 
     LIST = "list"
     ORIENT = "orient"
@@ -52,6 +53,7 @@ class Phase(Enum):
     READ_TEST = "read test"
     EXPLORE = "explore"
     CHECK = "check"
+    SYNTAX = "syntax"
     RETEST = "retest"
     FINAL = "final"
     SUBMIT = "submit"
@@ -115,9 +117,13 @@ class ScriptedAgent:
                 return self._explore(view)
             case Phase.CHECK:
                 last = self._done[-1]
-                self._phase = Phase.RETEST if len(self._done) == len(self._fixes) else Phase.EXPLORE
+                self._phase = Phase.SYNTAX if len(self._done) == len(self._fixes) else Phase.EXPLORE
                 place = view.first(block(last.fingerprint, last.length))
                 return self._style.check(place, last.new) if place else self._step(view)
+            case Phase.SYNTAX:
+                self._phase = Phase.RETEST
+                path = view.first(edited_path)
+                return self._style.syntax(path) if path and self._style.how_check else self._step(view)
             case Phase.RETEST:
                 answer = self._style.retest(self._failing(view))
                 self._phase = Phase.FINAL
@@ -127,31 +133,22 @@ class ScriptedAgent:
                 self._phase = Phase.SUBMIT
                 return answer
             case Phase.SUBMIT:
+                if not view.first(passed):
+                    return "Something still fails, and I do not know why. I hand in what there is.", SUBMIT
                 return "Everything passes, the change is small, nothing else to do.", SUBMIT
 
     def _explore(self, view: View) -> tuple[str, str]:
-        """Edit when the faulty lines are in sight; else read what was found, else search for the next name."""
+        """Edit when the faulty lines are in sight; else read or search on."""
         for fix in self._fixes:
             if fix not in self._done and (place := view.first(block(fix.fingerprint, fix.length))):
                 answer = self._style.edit(place, fix.new, self._failing(view)[0])
                 self._done.append(fix)
                 self._phase = Phase.CHECK
                 return answer
-        shown = shown_files(view)
-        for frame in reversed(view.first(tracebacks) or ()):
-            if not is_test_path(frame.path) and frame.line not in shown.get(frame.path, {}):
-                return self._style.read_source(frame.function, frame.path, frame.line - 14)
-        searched = {commands.searched_name(step.command) for step in view.steps}
-        names = list(suspects(view))
-        for name in names:
-            places = view.first(definitions(name)) or () if name in searched else ()
-            for path, line in places:
-                if line not in shown.get(path, {}):
-                    return self._style.read_source(name, path, line)
-        for name in names:
-            if name not in searched:
-                return self._style.search(name)
-        raise Missing(*self._again(view))
+        lead = next_lead(view, self._style) or next_lead(view, self._style, follow=True)
+        if lead is None:
+            raise Missing(*self._again(view))
+        return lead
 
     def _again(self, view: View) -> tuple[str, str]:
         """Nothing is left to look up, so something seen is gone: give its command again, each in turn."""
@@ -168,7 +165,7 @@ class ScriptedAgent:
         return folder
 
     def _failing(self, view: View) -> tuple[str, ...]:
-        failing = next((found for found in view.all(failing_tests) if found), None)
+        failing = view.first(lambda step: failing_tests(step) or None)
         if failing is None:
             raise Missing(*self._style.run_tests(self._folder(view)))
         return failing

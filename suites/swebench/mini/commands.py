@@ -43,33 +43,30 @@ class Style:
         """A style at random; some habits are more usual than others."""
         return cls(
             how_list=rng.randrange(3),
-            how_orient=rng.choice((0, 0, 1, 2, 3, 4)),
-            how_run=rng.choice((0, 0, 0, 1, 2)),
-            how_read=rng.choice((0, 0, 1, 2)),
-            how_search=rng.randrange(3),
+            how_orient=rng.choice((0, 1, 2, 3, 4)),
+            how_run=rng.choice((0, 0, 1, 2)),
+            how_read=rng.choice((0, 1, 2, 3, 3)),
+            how_search=rng.choice((0, 1, 2, 2, 2)),
             how_edit=rng.randrange(2),
             how_check=rng.randrange(3),
         )
 
     def look(self) -> Answer:
         """List the files."""
-        return (
-            "I start with an overview of the repository.",
-            (
-                "find . -type f -name '*.py' -not -name '__init__.py' | sort",
-                "find . -type f | sort",
-                "ls && find . -name '*.py' | sort",
-            )[self.how_list],
-        )
+        return "I start with an overview of the repository.", (
+            "find . -type f -name '*.py' -not -name '__init__.py' | sort",
+            "find . -type f | sort",
+            "find . -name 'test_*.py' | sort",
+        )[self.how_list]
 
     def orientation(self, tests: str) -> Answer:
         """A short look at something that is not code."""
         return (
             ("", ""),
             ("Before I touch anything I read what the project says about itself.", "cat README.md"),
-            ("Let me see how the project is set up and which tests there are.", f"cat pyproject.toml && ls {tests}"),
-            ("Something may have changed lately; the change log is short enough to read.", "cat CHANGELOG.md"),
-            ("How is this meant to be used?", "head -n 14 docs/usage.md"),
+            ("Let me see how the project is set up.", "cat pyproject.toml"),
+            ("Something may have changed lately.", "head -n 8 CHANGELOG.md"),
+            ("Is there anything in the tests that needs preparation?", f"ls {tests} && cat {tests}/__init__.py"),
         )[self.how_orient]
 
     def run_tests(self, tests: str) -> Answer:
@@ -81,11 +78,11 @@ class Style:
         )
 
     def read_test(self, frame: Frame, test: str) -> Answer:
-        """Read around the line of the test that failed."""
+        """Read the imports of the test and what stands around the line that failed."""
         say = f"{test} fails in line {frame.line} of {frame.path}. I read what it does before that."
-        if self.how_read == 1:
+        if self.how_read in (1, 3):
             return say, f"cat -n {frame.path}"
-        return say, _window(frame.path, frame.line - (16 if self.how_read else 11), frame.line + 3)
+        return say, f"nl -ba {frame.path} | sed -n '1,9p;{max(10, frame.line - 11)},{frame.line + 2}p'"
 
     def search(self, name: str) -> Answer:
         """Find a name."""
@@ -101,9 +98,13 @@ class Style:
     def read_source(self, name: str, path: str, line: int) -> Answer:
         """Read a definition, or the place in a traceback."""
         say = f"`{name}` is in {path}, around line {max(1, line)}. I read that part."
-        if self.how_read == 2:
+        if self.how_read in (2, 3):
             return say, f"cat -n {path}"
-        return say, _window(path, line - 2, line + (24, 30)[self.how_read])
+        return say, _window(path, line - 2, line + 24)
+
+    def read_whole(self, path: str) -> Answer:
+        """Read a file from beginning to end."""
+        return f"The cause must be elsewhere. I read the rest of {path}.", f"cat -n {path}"
 
     def edit(self, place: Place, new: Sequence[str], test: str) -> Answer:
         """Replace the faulty lines."""
@@ -118,21 +119,24 @@ class Style:
 
     def check(self, place: Place, new: Sequence[str]) -> Answer:
         """See that the edit is what was meant."""
-        command = (
-            _window(place.path, place.line - 3, place.line + len(new) + 2),
-            f"grep -n '' {place.path} | sed -n '{place.line},{place.line + len(new) - 1}p'",
-            f"python -c \"import ast; ast.parse(open('{place.path}').read()); print('syntax ok')\"",
-        )[self.how_check]
+        around = 0 if self.how_check else 3
+        command = _window(place.path, place.line - around, place.line + len(new) - 1 + around)
         return f"I make sure that {place.path} is as I meant it.", command
+
+    def syntax(self, path: str) -> Answer:
+        """See that the file can still be read by the interpreter."""
+        return "Does it still compile?", (
+            f"python -c \"import ast; ast.parse(open('{path}').read()); print('syntax ok')\""
+        )
 
     def retest(self, tests: Sequence[str]) -> Answer:
         """Run only what failed."""
-        return "First only what failed before.", f"python -m unittest {' '.join(tests[:4])}"
+        return "First only what failed before.", f"python -m unittest {' '.join(tests[:3])} 2>&1 | tail -n 4"
 
     def final_run(self, tests: str) -> Answer:
         """Run everything, and look only at the end."""
         return "Now everything, in case something else depended on it.", (
-            f"python -m unittest discover -s {tests} -t . 2>&1 | tail -n 6"
+            f"python -m unittest discover -s {tests} -t . 2>&1 | tail -n 4"
         )
 
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ _FAILURE = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
 _VERDICT = re.compile(r"^(?:OK|FAILED \(.*\))$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "([^"]+)", line (\d+), in (\S+)\n(?:    (.*))?', re.MULTILINE)
 _NUMBERED = re.compile(r"^ *(\d+)[\t:](.*)$", re.MULTILINE)
+_EDITED = re.compile(r"^(?:sed -i\.bak .* (\S+\.py) &&|python - <<'EOF'.*?Path\(\"(\S+)\"\))", re.DOTALL)
 _READ_PATH = re.compile(r"(?:nl -ba|cat -n|grep -n '') (\S+\.py)")
 
 
@@ -63,15 +65,18 @@ class View:
 
     def first(self, read: Callable[[Seen], Found | None]) -> Found | None:
         """What ``read`` finds first, newest step first; only if nothing visible has it, pointers are followed."""
-        return next(self.all(read), None)
+        return next(chain(self.visible(read), self.behind(read)), None)
 
-    def all(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
-        """Everything ``read`` finds, visible text before what pointers lead to."""
+    def visible(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
+        """Everything ``read`` finds in what the prompt shows, newest step first."""
         for step in reversed(self.steps):
             if (found := read(step)) is not None:
                 yield found
+
+    def behind(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
+        """Everything ``read`` finds behind pointers, newest step first. A step without its command means nothing."""
         for step in reversed(self.steps):
-            for ref in step.refs:
+            for ref in step.refs if step.command else ():
                 text = self._follow(ref)
                 if text is not None and (found := read(Seen(step.command, text))) is not None:
                     yield found
@@ -120,7 +125,13 @@ def failing_tests(step: Seen) -> tuple[str, ...] | None:
     if "unittest" not in step.command:
         return None
     found = tuple(dict.fromkeys(dotted for _, dotted in _FAILURE.findall(step.text)))
-    return found if found or _VERDICT.search(step.text) else None
+    return found if found or passed(step) else None
+
+
+def passed(step: Seen) -> bool | None:
+    """Whether a test run ended well; None when this is no test run, or its end is not shown."""
+    verdicts = _VERDICT.findall(step.text) if "unittest" in step.command else ()
+    return verdicts[-1] == "OK" if verdicts else None
 
 
 def tracebacks(step: Seen) -> tuple[Frame, ...] | None:
@@ -170,6 +181,12 @@ def block(fingerprint: str, length: int) -> Callable[[Seen], Place | None]:
         return None
 
     return read
+
+
+def edited_path(step: Seen) -> str | None:
+    """The file that an edit was made in, from the command."""
+    match = _EDITED.search(step.command)
+    return match[1] or match[2] if match else None
 
 
 def fingerprint_of(lines: Sequence[str]) -> str:
