@@ -146,7 +146,7 @@ def _zeros() -> dict[str, float]:
 def _metrics(prepared: Prepared, grades: Grades, rules: Rules, mode: Mode) -> dict[str, float]:
     row, item = (_guarded if mode == "guarded" else _published)(prepared, grades, rules)
     metrics = row.numbers("row") | item.numbers("item")
-    perfect = all(value == 1.0 for value in metrics.values())
+    perfect = all(value == 1.0 for value in metrics.values()) and not grades.unjudged
     if mode == "reference" and _same_tables(prepared, rules):
         perfect = True
     return {"score": 1.0 if perfect else 0.0, **metrics}

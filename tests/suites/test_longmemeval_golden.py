@@ -80,16 +80,16 @@ def prompt_kind(case: dict[str, Any]) -> str:
     return template_name(kind, bool(abstention))
 
 
-def official(folder: Path) -> dict[str, Template]:
-    """The official words, taken out of the golden prompts, as files a user would supply."""
+def official(folder: Path) -> Mapping[str, Template]:
+    """The official words, taken out of the golden prompts, as files a user would supply; only those found."""
+    found = set()
     for row in golden_rows(FILE, "judge_prompt"):
         text = prompt_text(row)
-        if text is None:
-            continue
-        template = template_of(text, prompt_values(row))
+        template = None if text is None else template_of(text, prompt_values(row))
         if template is not None:
+            found.add(prompt_kind(row))
             (folder / f"{prompt_kind(row)}.txt").write_text(template.text, encoding="utf-8")
-    return templates_from(folder, TEMPLATES)
+    return {name: template for name, template in templates_from(folder, TEMPLATES).items() if name in found}
 
 
 def prompt_text(case: dict[str, Any]) -> str | None:
@@ -107,6 +107,8 @@ def test_judge_prompt_with_the_official_words(case: dict[str, Any], tmp_path: Pa
         return
     values, kind = prompt_values(case), prompt_kind(case)
     templates = official(tmp_path)
+    if kind not in templates:
+        pytest.skip("no golden prompt of this kind shows where its values stand")
     prompt = templates[kind].render(**values)
     assert prompt == text
     if "sha256" in case["expected"]:
