@@ -69,7 +69,12 @@ FLAT: list[dict[str, Any]] = [
     },
 ]
 TRANSCRIPT: list[dict[str, Any]] = [{"type": "message", "id": n, "message": message} for n, message in enumerate(FLAT)]
-LISTS: dict[Form, list[dict[str, Any]]] = {Form.OPENAI: OPENAI, Form.ANTHROPIC: ANTHROPIC, Form.FLAT: FLAT, Form.TRANSCRIPT: TRANSCRIPT}
+LISTS: dict[Form, list[dict[str, Any]]] = {
+    Form.OPENAI: OPENAI,
+    Form.ANTHROPIC: ANTHROPIC,
+    Form.FLAT: FLAT,
+    Form.TRANSCRIPT: TRANSCRIPT,
+}
 
 
 @pytest.mark.parametrize("form", LISTS)
@@ -230,7 +235,9 @@ def test_any_list_is_written_back_and_any_change_is_read_back(raws: list[dict[st
     assert all(out is came for out, came in zip(write(messages), raws, strict=True))
     if messages:
         index = data.draw(st.integers(0, len(messages) - 1))
-        messages[index] = replace(messages[index], content=data.draw(texts))
+        messages[index] = replace(
+            messages[index], content=data.draw(texts.filter(bool))
+        )  # providers refuse an empty text block
         again = read(write(messages))
         assert [(m.role, m.content, m.tool_calls, m.tool_call_id) for m in again] == [
             (m.role, m.content, m.tool_calls, m.tool_call_id) for m in messages
