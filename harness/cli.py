@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import typer
 
@@ -31,11 +32,13 @@ COMMANDS = (
     "serve",
 )
 
+# the base of every mistake in what was typed; typer does not export it under a name of its own
+TypedWrong: Any = typer.BadParameter.__mro__[1]
+
 app = typer.Typer(
     name="agentmem-bench",
     help="Play long consecutive agent sessions through memory policies and see what each costs and loses.",
     epilog="First:  agentmem-bench bench      Your own logs:  agentmem-bench replay runs/*.traj.json",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -54,15 +57,17 @@ def build() -> typer.Typer:
 def main() -> None:
     """Entry point."""
     try:
-        build()()
+        sys.exit(build()(sys.argv[1:] or ["--help"], standalone_mode=False) or 0)
+    except TypedWrong as error:
+        sys.exit(_say("error", error.format_message(), 3))
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(_say("stopped", "what is done is kept; run the same command again to continue", 130))
     except InvalidRun as error:
         sys.exit(_say("invalid run", error, 2))
     except (UsageError, DataError) as error:
         sys.exit(_say("error", error, 3))
     except (HarnessError, AgentMemError) as error:
         sys.exit(_say("error", error, 1))
-    except KeyboardInterrupt:
-        sys.exit(_say("stopped", "what is done is kept; run the same command again to continue", 130))
 
 
 def _say(what: str, error: object, code: int) -> int:

@@ -91,6 +91,9 @@ MISTAKES = {
     "unknown tokenizer 'o200k': expected o200k_base": ("replay", "FILE", "--tokenizer", "o200k"),
     "unknown order 'shuffled': expected shuffle": ("replay", "FILE", "--order", "shuffled"),
     "--arm full is given more than once": ("replay", "FILE", "--arm", "full", "--arm", "full"),
+    "No such option: --windw": ("replay", "FILE", "--windw", "5"),
+    "No such command 'repaly'": ("repaly", "FILE"),
+    "Invalid value for '--limit'": ("replay", "FILE", "--limit", "0"),
     "nowhere.jsonl: expected a file, a folder or a pattern": ("replay", "nowhere.jsonl"),
 }
 
