@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.tokens import cache_folder
-from harness.recipe import code, file_sha256
+from harness.recipe import file_sha256, sources_sha256
 from harness.trajectories import read
 from harness.types import Trajectory
 
@@ -17,11 +17,12 @@ from harness.types import Trajectory
 def recorded(seed: int, count: int, jobs: int) -> tuple[list[Trajectory], dict[str, str]]:
     """The recorded tasks and the sha256 of the recording, by file name.
 
-    The cache is keyed by seed, count and the code of this package; a recording is the same bytes every time.
+    The cache is keyed by seed, count and the code that makes it; a recording is the same bytes every time.
     """
-    path = cache_folder() / "embedded" / f"swebench-mini-{seed}-{count}-{code()['sha256'][:12]}.jsonl"
+    made_by = sources_sha256("suites/swebench/mini")[:12]
+    path = cache_folder() / "embedded" / f"swebench-mini-{seed}-{count}-{made_by}.jsonl"
     if not path.exists():
-        from suites.swebench.mini import record
+        from suites.swebench.mini.record import record
 
         _write(path, record(seed, count, jobs))
     name = f"swebench-mini, seed {seed}, {count} tasks"

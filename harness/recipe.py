@@ -41,12 +41,18 @@ def differences(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]:
 @cache
 def code() -> dict[str, str]:
     """Version of this package and a hash over its sources, so that changed code is another recipe."""
+    return {"version": agentmem.__version__, "sha256": sources_sha256(*PACKAGES)}
+
+
+def sources_sha256(*folders: str) -> str:
+    """Hash over the sources and templates in some folders of this installation."""
     digest = hashlib.sha256()
     root = Path(agentmem.__file__).resolve().parent.parent
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return {"version": agentmem.__version__, "sha256": digest.hexdigest()}
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def file_sha256(path: Path) -> str:
