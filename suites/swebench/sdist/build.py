@@ -91,16 +91,17 @@ def _build(instance: Instance, folder: Path) -> Path:
     scm = {"SETUPTOOLS_SCM_PRETEND_VERSION": instance.release}
     if instance.python in OLD_PIP:  # the pip that comes with it gives up at the first release that is too new
         _run([*pip, "install", "-q", f"pip=={OLD_PIP[instance.python]}"], folder, scm)
-    if instance.packages:
-        _run([*pip, "install", "-q", *instance.packages], folder, scm)
-    wanted = f"{instance.sdist}=={instance.release}"
+    for wanted in (instance.extra, instance.packages):  # what the instance pins comes second and wins
+        if wanted:
+            _run([*pip, "install", "-q", *wanted], folder, scm)
+    release = f"{instance.sdist}=={instance.release}"
     # by name: with ":all:" pip would build setuptools and the other build requirements from source too
-    _run([*pip, "download", "-q", "--no-deps", "--no-binary", instance.sdist, "-d", "download", wanted], folder, scm)
+    _run([*pip, "download", "-q", "--no-deps", "--no-binary", instance.sdist, "-d", "download", release], folder, scm)
     _unpack(next((folder / "download").iterdir()), folder / "repo")
     _commit(folder / "repo", "release")
     _run([*pip, "install", "-q", "-e", "repo"], folder, scm)
-    if instance.extra:
-        _run([*pip, "install", "-q", *instance.extra], folder, scm)
+    if instance.pins:
+        _run([*pip, "install", "-q", *instance.pins], folder, scm)
     _commit(folder / "repo", "installed")  # the install writes into tracked egg-info
     answer = subprocess.run([str(python), "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True)
     return Path(answer.stdout.strip())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,27 +17,44 @@ from typing import Any
 from harness.errors import EnvironmentFailed
 from harness.protocols import Sandbox
 from harness.types import Outcome, SandboxSpec
+from suites.swebench.grading import grade_log
 from suites.swebench.sdist.build import Built
 from suites.swebench.sdist.instances import Instance
+from suites.swebench.versions import DEFAULT
 
 SECONDS = 900.0
 LOG_BYTES = 50_000_000
+LISTED = 20  # names of failed tests kept of a list
 START, END, EXIT = ">>>>> Start Test Output", ">>>>> End Test Output", ">>>>> Test Exit Code"
 PATCH_FAILED = ">>>>> Patch Apply Failed"
 PATCH, TESTS, SCRIPT = ".model.patch", ".tests.patch", ".eval.sh"
+LEFT_BEHIND = ("__pycache__/", "*.pyc", ".pytest_cache/", ".hypothesis/", ".tox/", ".coverage")  # by test runs
 Opener = Callable[[SandboxSpec], Sandbox]
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
-    """What a grading run showed. ``grader`` says whose functions read the log."""
+class Read:
+    """What a log shows. ``applied``: the patch applied and the log is valid. ``grader`` says whose functions read it;
+    ``tests`` maps FAIL_TO_PASS and PASS_TO_PASS to (number of successes, tests that failed)."""
 
     resolved: bool
     applied: bool
     grader: str
+    tests: Mapping[str, tuple[int, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A grading run: what its log shows, how long it took, the log."""
+
+    read: Read
     seconds: float
     log: str
-    tests: Mapping[str, Any]
+
+    @property
+    def resolved(self) -> bool:
+        """Every FAIL_TO_PASS test passes and every PASS_TO_PASS test still does."""
+        return self.read.resolved
 
 
 def sandbox_for(instance: Instance, built: Built, work: Path, open_sandbox: Opener, **limits: Any) -> Sandbox:
@@ -53,7 +70,6 @@ def sandbox_for(instance: Instance, built: Built, work: Path, open_sandbox: Open
                 "PYTHONPATH": f"{work}/src:{work}" if not _mounted(open_sandbox) else "",
                 "LANG": "C.UTF-8",
                 "PYTHONHASHSEED": "0",
-                "PYTHONDONTWRITEBYTECODE": "1",
                 "GIT_CONFIG_COUNT": "1",
                 "GIT_CONFIG_KEY_0": "safe.directory",
                 "GIT_CONFIG_VALUE_0": "*",
@@ -66,6 +82,8 @@ def sandbox_for(instance: Instance, built: Built, work: Path, open_sandbox: Open
 def fresh_copy(built: Built, target: Path) -> Path:
     """The repository at its base, in a folder of its own."""
     shutil.copytree(built.repo, target, symlinks=True)
+    (target / ".git/info").mkdir(exist_ok=True)
+    (target / ".git/info/exclude").write_text("\n".join(LEFT_BEHIND) + "\n")  # sdists come without .gitignore
     return target
 
 
@@ -75,7 +93,7 @@ def grade(instance: Instance, built: Built, patch: str | None, open_sandbox: Ope
     An empty patch is not run and not resolved. Raises ``EnvironmentFailed`` when the sandbox does not work.
     """
     if not patch or not patch.strip():
-        return Graded(False, False, "none: no patch", 0.0, "", {})
+        return Graded(Read(False, False, "none: no patch", {}), 0.0, "")
     with tempfile.TemporaryDirectory(prefix="agentmem-grade-") as folder:
         work = fresh_copy(built, Path(folder) / "repo")
         for name, text in ((PATCH, patch), (TESTS, instance.test_patch), (SCRIPT, _script(instance))):
@@ -91,24 +109,25 @@ def grade(instance: Instance, built: Built, patch: str | None, open_sandbox: Ope
         timed_out = "\n>>>>> Tests Timed Out\n" if ran.code is None else ""
         log = Path(folder) / "test_output.txt"
         log.write_text(ran.output + timed_out, encoding="utf-8", errors="backslashreplace")
-        resolved, applied, grader, tests = read_log(instance, patch, log)
-        return Graded(resolved, applied, grader, ran.seconds, log.read_text(encoding="utf-8"), tests)
+        return Graded(read_log(instance, patch, log), ran.seconds, log.read_text(encoding="utf-8"))
 
 
 def outcome(graded: Graded) -> Outcome:
     """The grading as an outcome: resolved or not, with the tests that decided."""
-    detail = {"grader": graded.grader, "applied": graded.applied, "seconds": graded.seconds, "tests": graded.tests}
+    tests = {
+        name: {"passed": passed, "failed": list(failed)[:LISTED]}
+        for name, (passed, failed) in graded.read.tests.items()
+    }
+    detail = {"grader": graded.read.grader, "applied": graded.read.applied, "seconds": graded.seconds, "tests": tests}
     return Outcome("scored", graded.resolved, float(graded.resolved), None, detail)
 
 
-def read_log(instance: Instance, patch: str, log: Path) -> tuple[bool, bool, str, Mapping[str, Any]]:
-    """(resolved, patch applied and log valid, grader, tests by list) of a test log."""
-    if find_spec("swebench") is not None:
-        return _by_swebench(instance, patch, log)
-    return _by_port(instance, log)
+def read_log(instance: Instance, patch: str, log: Path) -> Read:
+    """What a test log shows, read by swebench where it is installed, else by the port."""
+    return _by_swebench(instance, patch, log) if find_spec("swebench") is not None else _by_port(instance, log)
 
 
-def _by_swebench(instance: Instance, patch: str, log: Path) -> tuple[bool, bool, str, Mapping[str, Any]]:
+def _by_swebench(instance: Instance, patch: str, log: Path) -> Read:
     from importlib.metadata import version
 
     from swebench.harness.grading import get_eval_report
@@ -127,12 +146,26 @@ def _by_swebench(instance: Instance, patch: str, log: Path) -> tuple[bool, bool,
     )
     prediction = {"instance_id": instance.instance_id, "model_name_or_path": "", "model_patch": patch}
     report = get_eval_report(spec, prediction, str(log), True)[instance.instance_id]
-    grader = f"swebench {version('swebench')}"
-    return report["resolved"], report["patch_successfully_applied"], grader, report.get("tests_status", {})
+    tests = {
+        name: (len(found["success"]), tuple(found["failure"]))
+        for name, found in report.get("tests_status", {}).items()
+        if name.endswith("_TO_PASS")
+    }
+    return Read(report["resolved"], report["patch_successfully_applied"], f"swebench {version('swebench')}", tests)
 
 
-def _by_port(instance: Instance, log: Path) -> tuple[bool, bool, str, Mapping[str, Any]]:
-    raise NotImplementedError
+def _by_port(instance: Instance, log: Path) -> Read:
+    graded = grade_log(
+        log.read_text(encoding="utf-8"),
+        parser=instance.log_parser,
+        fail_to_pass=instance.fail_to_pass,
+        pass_to_pass=instance.pass_to_pass,
+        eval_type="pass_and_fail",
+        version=DEFAULT,
+    )
+    tests = {"FAIL_TO_PASS": graded.fail_to_pass, "PASS_TO_PASS": graded.pass_to_pass}
+    lists = {name: (len(found.success), found.failure) for name, found in tests.items()}
+    return Read(graded.resolved, graded.valid, f"port of swebench {DEFAULT}", lists if graded.valid else {})
 
 
 def _mounted(open_sandbox: Opener) -> bool:

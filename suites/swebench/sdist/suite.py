@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from harness.errors import DataError
+from harness.errors import DataError, UnknownName
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
 from suites.swebench.environment import Repository, task_prompt
 from suites.swebench.sdist import instances
+from suites.swebench.sdist.breaking import breaking_patch
 from suites.swebench.sdist.build import Built, build
 from suites.swebench.sdist.grade import fresh_copy, grade, outcome, sandbox_for
 from suites.swebench.sdist.instances import Instance
@@ -20,7 +21,7 @@ class Sdist:
     """Option ``only``: parts of instance ids, separated by ``+``; an instance that holds one of them is played."""
 
     name = "swebench-sdist"
-    controls = ("gold patch", "empty patch")
+    controls = ("gold patch", "empty patch", "breaking patch")
 
     def __init__(self, context: SuiteContext) -> None:
         if context.data is None:
@@ -51,10 +52,17 @@ class Sdist:
         )
 
     def control(self, name: str, task: Task) -> Outcome:
-        """Grade the gold patch, or no patch."""
+        """Grade the gold patch, no patch, or the gold patch with functions that raise."""
         instance = self._instances[task.id]
-        patch = instance.patch if name == "gold patch" else ""
-        return outcome(grade(instance, self.built(instance), patch, self._context.open_sandbox))
+        built = self.built(instance)
+        patches: dict[str, Callable[[], str]] = {
+            "gold patch": lambda: instance.patch,
+            "empty patch": lambda: "",
+            "breaking patch": lambda: breaking_patch(instance, built),
+        }
+        if name not in patches:
+            raise UnknownName("control", name, patches)
+        return outcome(grade(instance, built, patches[name](), self._context.open_sandbox))
 
     def instance(self, task: str) -> Instance:
         """The instance behind a task id."""
