@@ -38,7 +38,8 @@ class Turn:
 
     ``id`` is unique within its scope and comes from the host or from the content; ``timestamp`` is when the message was
     said, ``offset`` the minutes its clock was ahead of UTC, ``recorded`` when it was stored. ``position`` is the place
-    in its session. ``refs`` are pointers to evidence (tool results). ``seq`` is 0 before the store has given one.
+    in its session; a negative one is replaced by the next free place. ``refs`` are pointers to evidence (tool results).
+    ``seq`` is 0 before the store has given one.
     """
 
     id: str
@@ -47,7 +48,7 @@ class Turn:
     content: str
     timestamp: int
     speaker: str = ""
-    position: int = 0
+    position: int = -1
     offset: int = 0
     kind: str = "message"
     refs: tuple[str, ...] = ()
@@ -93,7 +94,10 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One row that a search found. ``score`` is the raw score of that search (higher is better), ``rank`` starts at 1."""
+    """One row that a search found.
+
+    ``score`` is the raw score of that search (higher is better), ``rank`` starts at 1.
+    """
 
     seq: int
     id: str
