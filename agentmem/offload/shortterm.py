@@ -15,13 +15,12 @@ from agentmem.errors import EvidenceWriteFailed
 from agentmem.messages import Message
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
-from agentmem.offload.history import TaskHistory, record
+from agentmem.offload.fold import Folded, Step
+from agentmem.offload.history import TaskHistory
 from agentmem.offload.identifiers import identifiers
 from agentmem.offload.shorten import shorten_call, shorten_result
 from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
-
-LEFT_OUT = "[{count} earlier messages of this task were left out to save space; all of them, whole: {ref}]"
 
 
 @dataclass(eq=False, slots=True)
@@ -46,12 +45,14 @@ class ShortTerm:
         self._extractive = Extractive(counter, settings.extract, settings.names)
         self._history = TaskHistory(self.store, counter, settings.line, settings.history)
         self._system: list[Message] = []
+        self._number = 0
         self._start()
 
     def begin_task(self, task: str) -> None:
         """The task so far is finished; what comes next belongs to ``task``."""
         if self._items and self.settings.leave_tasks:
             self._history.add([item.whole for item in self._items], [item.ref for item in self._items])
+            self._number += 1
             self._start()
         self._history.begin(task)
 
@@ -63,6 +64,8 @@ class ShortTerm:
         item = Item(message, message)
         self._items.append(item)
         self._tokens += self._counter.message(message)
+        if message.is_request:
+            self._asked += self._counter.message(message)
         if message.is_result:
             try:
                 item.ref = self.store.put(message.content)
@@ -77,15 +80,18 @@ class ShortTerm:
         if self._old and self._saving >= self.settings.batch:
             self._shorten_old()
         front = [*self._system, *self._history.block()]
-        room = self.settings.fill * self._window - self._counter.total(front)
-        if self._tokens > room:
-            self._make_room(room * self.settings.low)
+        room = min(self.settings.task, self.settings.fill * self._window - self._counter.total(front))
+        if self._tokens - self._asked > room:
+            self._make_room(room * self.settings.low + self._asked)
         return [*front, *(item.shown for item in self._items)]
 
     def _start(self) -> None:
         """A task with nothing in it."""
+        settings = self.settings
+        self._folded = Folded(self._number + 1, self.store, self._counter, settings.canvas, settings.canvas_line)
         self._items: list[Item] = []
         self._tokens = 0
+        self._asked = 0  # the part of it that requests take
         self._new_results: deque[Item] = deque()
         self._new_calls: deque[Item] = deque()
         self._old: list[Item] = []  # what may be shortened, oldest first
@@ -136,34 +142,60 @@ class ShortTerm:
         item.shown = message
 
     def _make_room(self, target: float) -> None:
-        """The task alone is too large: shorten what can be, then leave out its oldest steps, down to ``target``."""
+        """The task is too large: shorten what can be, then fold its oldest steps, down to ``target``."""
         self._old = [item for item in self._items if item.shown is item.whole and not item.whole.is_request]
+        if self._tokens > self.settings.fill * self._window:
+            self._newest_age()
+        newest = {id(item) for item in (*self._new_results, *self._new_calls)}
+        self._old = [item for item in self._old if id(item) not in newest]
+        self._shorten_old()
+        if self._tokens > target:
+            self._fold(target)
+
+    def _newest_age(self) -> None:
         self._new_results.clear()
         self._new_calls.clear()
-        self._shorten_old()
-        if self._tokens <= target:
-            return
+
+    def _fold(self, target: float) -> None:
+        requests = [item for item in self._items if item.whole.is_request]
         cut = self._leading(self._tokens - target)
-        gone = self._items[:cut]
-        last = next((item for item in reversed(self._items) if item.whole.is_request), None)
+        gone = [item for item in self._items[:cut] if not item.whole.is_request and item.whole.kind != "canvas"]
+        steps = _steps(gone)
+        if not steps:
+            return
         try:
-            ref = self.store.put(record([item.whole for item in gone], [None] * cut))
+            block = self._folded.fold(steps, self._known({id(item) for item in gone}))
         except EvidenceWriteFailed:
             return
-        note = Message("user", LEFT_OUT.format(count=cut, ref=ref), kind="canvas", refs=(ref,))
-        stay = [last] if last in gone else []
-        self._items[:cut] = [*stay, Item(note, note, ref)]
+        stay = [item for item in requests if item in self._items[:cut]][-1:]
+        self._items[:cut] = [*stay, Item(block, block)]
         self._tokens = self._counter.total(item.shown for item in self._items)
 
     def _leading(self, excess: float) -> int:
-        """How many of the oldest items, in whole steps, hold ``excess`` tokens; the last step always stays."""
+        """How many of the oldest items, in whole steps, hold ``excess`` tokens; the newest steps always stay."""
         starts = [i for i, item in enumerate(self._items) if not item.whole.is_result]
+        newest = {id(item) for item in (*self._new_results, *self._new_calls)}
         total = 0
         cut = 0
         for start, stop in pairwise(starts):
             step = self._items[start:stop]
-            if total >= excess or any(item.whole.is_result and item.ref is None for item in step):
+            if total >= excess or any(id(item) in newest or not _may_leave(item) for item in step):
                 break
             total += self._counter.total(item.shown for item in step if not item.whole.is_request)
             cut = stop
         return cut
+
+
+def _may_leave(item: Item) -> bool:
+    return item.ref is not None or not item.whole.is_result
+
+
+def _steps(items: list[Item]) -> list[Step]:
+    """Items as whole steps: each message of the model with the results behind it."""
+    grouped: list[list[Item]] = []
+    for item in items:
+        if item.whole.is_result and grouped:
+            grouped[-1].append(item)
+        else:
+            grouped.append([item])
+    return [Step(tuple(i.whole for i in group), tuple(i.ref for i in group if i.ref)) for group in grouped]
