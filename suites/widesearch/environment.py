@@ -1,0 +1,117 @@
+"""WideSearch live: search and page tools over a provider, a table as the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agentmem.messages import Message, ToolCall
+from harness.errors import EnvironmentFailed, UnknownName, UsageError
+from harness.protocols import Environment, SuiteContext
+from harness.types import Outcome, Task
+from suites.answering import Answering, arguments, failed, pages, result, tool
+from suites.widesearch.providers import Provider, provider
+from suites.widesearch.score import score
+from suites.widesearch.tasks import Query, load
+
+RESULTS = 10
+TOOLS = [
+    tool("search_global", "Search the web.", ["query"], query=("string", "What to look for.")),
+    tool(
+        "text_browser_view",
+        "Read a page as text, one part at a time.",
+        ["url"],
+        url=("string", "Its address, as search_global gives it."),
+        part=("integer", "The part, from 1."),
+    ),
+]
+
+
+class WideSearch:
+    """Needs a judge. Options: ``provider`` (wikipedia, brave or frozen), ``pages`` (the folder of frozen),
+    ``language`` (en or zh: only these tasks)."""
+
+    name = "widesearch"
+    controls = ("gold table", "empty table")
+
+    def __init__(self, context: SuiteContext) -> None:
+        loaded = load(context.data, context.cache)
+        self.sha256 = loaded.sha256
+        self.left_out = loaded.left_out
+        self._context = context
+        language = context.options.get("language")
+        self._queries = {one.id: one for one in loaded.records if language in (None, one.language)}
+        self._providers: dict[str, Provider] = {}
+
+    def tasks(self) -> Sequence[Task]:
+        """The requests that have a gold table, in file order."""
+        return [query.task() for query in self._queries.values()]
+
+    def environment(self, task: Task, folder: Path) -> Environment:
+        """Search and pages."""
+        query = self._queries[task.id]
+        if query.language not in self._providers:
+            options = self._context.options
+            name = options.get("provider", "wikipedia")
+            self._providers[query.language] = provider(name, query.language, options.get("pages"))
+        return Web(self._providers[query.language], partial(self._score, query))
+
+    def control(self, name: str, task: Task) -> Outcome:
+        """The gold table as an answer, or its header alone."""
+        query = self._queries[task.id]
+        if name not in self.controls:
+            raise UnknownName("control", name, self.controls)
+        return self._score(query, markdown(query.gold_csv, rows=name == "gold table"))
+
+    def _score(self, query: Query, answer: str) -> Outcome:
+        judge = self._context.judge
+        if judge is None:
+            raise UsageError("suite widesearch needs a judge: --judge MODEL")
+        seconds = self._context.clock() if self._context.clock else 0.0
+        now = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+        return score(answer, query.gold_csv, query.evaluation, judge=judge, now=now, mode=self._context.mode)
+
+
+class Web(Answering):
+    """The two tools of the suite over one provider."""
+
+    def __init__(self, source: Provider, grade: Any) -> None:
+        super().__init__(grade)
+        self._source = source
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Search and read."""
+        return TOOLS
+
+    def execute(self, call: ToolCall) -> Message:
+        """Run one; what cannot be found comes back as an error, also when the source does not answer."""
+        given = arguments(call)
+        try:
+            if call.name == "search_global":
+                found = self._source.search(str(given.get("query", "")), RESULTS)
+                return result(
+                    call, "\n\n".join(f"{one.title}\n{one.url}\n{one.excerpt}" for one in found) or "nothing found"
+                )
+            parts = pages(self._source.page(str(given.get("url", ""))))
+            number = int(given.get("part") or 1)
+            if not 1 <= number <= len(parts):
+                raise LookupError(f"the page has parts 1 to {len(parts)}, not {number}")
+        except (LookupError, TypeError, ValueError, EnvironmentFailed) as error:
+            return failed(call, str(error))
+        return result(call, f"[part {number} of {len(parts)}]\n{parts[number - 1]}")
+
+
+def markdown(table: str, *, rows: bool) -> str:
+    """A CSV table as the fenced Markdown the suite asks for; pipes in cells become slashes."""
+    lines = [line for line in csv.reader(io.StringIO(table)) if line]
+    lines = lines if rows else lines[:1]
+    if not lines:
+        return "```markdown\n```"
+    shown = ["| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in line) + " |" for line in lines]
+    shown.insert(1, "|" + " --- |" * len(lines[0]))
+    return "```markdown\n" + "\n".join(shown) + "\n```"
