@@ -83,16 +83,15 @@ def fitted(text: str, limit: int, weight: Callable[[Sequence[str]], tuple[float,
     ``weight`` is asked for the ids of a line; of equal ones the later goes first.
     """
     lines = list(lines_of(text))
-    order = sorted((i for i, line in enumerate(lines) if not line.is_frame), key=lambda i: (weight(lines[i].ids), -i))
-    gone = 0
+    statements = [i for i, line in enumerate(lines) if not line.is_frame]
+    gone: set[int] = set()
     text = joined(lines)
-    for i in order:
+    for i in sorted(statements, key=lambda i: (weight(lines[i].ids), -i)):
         if len(text) <= limit:
             break
-        lines[i] = Line("", (), True)
-        gone += 1
-        text = joined(lines)
-    return text, gone
+        gone.add(i)
+        text = joined(line for j, line in enumerate(lines) if j not in gone)
+    return text, len(gone)
 
 
 def _has_statement(rows: Sequence[Line], heading: int) -> bool:

@@ -71,7 +71,7 @@ class Forgetter:
         self._drop(refs)
         left = dict(self.store.traces(scope).counts)
         gone = [turn.id for turn in turns] + [atom.id for atom in atoms]
-        left |= self._left_in_files(scope, gone, refs, [each.content for each in [*turns, *atoms]])
+        left |= self._left_in_files(scope, gone, refs, [t.content for t in turns] + [a.content for a in atoms])
         left["states"] = len(self._state_keys(scope))
         return Forgotten(len(turns), len(atoms), lines, len(refs), left)
 
@@ -98,7 +98,7 @@ class Forgetter:
         self._rewrite(scope)
         self._drop(refs)
         left = dict(self.store.traces(scope, gone).counts)
-        left |= self._left_in_files(scope, gone, refs, [each.content for each in [*turns, *atoms]])
+        left |= self._left_in_files(scope, gone, refs, [t.content for t in turns] + [a.content for a in atoms])
         return Forgotten(len(turns), len(atoms), lines, len(refs), left)
 
     def _related(self, scope: Scope, atoms: Sequence[Atom], turns: Sequence[Turn]) -> list[Atom]:
