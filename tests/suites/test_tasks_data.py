@@ -117,8 +117,9 @@ def test_locomo_categories_and_gold_answers() -> None:
     data_path("locomo")
     rows = locomo.load(data_root()).records
     assert Counter(row.category for row in rows) == locomo.COUNTS
-    without_answer = [row for row in rows if "answer" not in row.row]
-    assert len(without_answer) == 444
+    mapped = [row for row in rows if row.row["answer"] == row.row.get("adversarial_answer")]
+    assert (len(mapped), {row.category for row in mapped}) == (444, {5})
+    assert all(locomo_score.score("not mentioned", row.row).passed for row in mapped)
     gold = [locomo_score.score(str(row.row["answer"]), row.row) for row in rows if row.category != 5]
     assert sum(outcome.passed is True for outcome in gold) >= 1_500  # "a" alone normalises to nothing
 
