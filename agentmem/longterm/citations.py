@@ -6,7 +6,7 @@ A line is a statement. One without an id of a live atom is not kept, whoever wro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _ID = r"m_[0-9A-Za-z_-]+"
@@ -45,19 +45,19 @@ def strip_citations(text: str) -> str:
     return "\n".join(line.text for line in lines_of(text))
 
 
-def supported(text: str, live: Callable[[str], str | None]) -> tuple[str, int]:
+def supported(text: str, live: Container[str], strict: bool = False) -> tuple[str, int]:
     """The document with only those lines that rest on live atoms, and how many were left out.
 
-    ``live`` gives, for an id, the id of the live atom that stands for it now, or None. Headings that lost all their
-    lines go too.
+    Ids of atoms that are gone or replaced are taken out of a line. With ``strict`` such a line goes as a whole: nobody
+    has looked at its words since. Headings that lost all their lines go too.
     """
     kept: list[Line] = []
     dropped = 0
     for line in lines_of(text):
-        ids = tuple(dict.fromkeys(found for id in line.ids if (found := live(id)) is not None))
+        ids = tuple(id for id in line.ids if id in live)
         if line.is_frame:
             kept.append(Line(line.text, (), True))
-        elif ids:
+        elif ids and (ids == line.ids or not strict):
             kept.append(Line(line.text, ids, False))
         else:
             dropped += 1

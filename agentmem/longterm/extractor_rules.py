@@ -14,7 +14,7 @@ from agentmem.longterm.extraction import Draft, Extracted, Window, tally
 from agentmem.longterm.rule_dates import Named, named_days, with_dates
 from agentmem.longterm.rules import Finding
 from agentmem.longterm.third_person import third_person, third_person_chinese
-from agentmem.longterm.words import keywords, language, most_common, names, overlap, sentences
+from agentmem.longterm.words import content_words, keywords, language, most_common, names, overlap, sentences
 from agentmem.settings.longterm import PromptMode
 from agentmem.store.records import Turn
 
@@ -40,7 +40,7 @@ class RulesExtractor:
         drafts: list[Draft] = []
         dropped: list[str] = []
         for turn in window.new:
-            if turn.role == "tool" or (turn.role != "user" and not turn.speaker):
+            if not _is_person(turn):
                 continue
             found = [
                 draft for sentence in sentences(turn.content) if (draft := _draft(sentence, turn, scene, window.mode))
@@ -53,16 +53,21 @@ class RulesExtractor:
 
 def scene_name(window: Window) -> str:
     """A name for the window: its commonest names and content words, or the name before while the topic goes on."""
-    text = "\n".join(turn.content for turn in window.new if turn.role != "tool")
+    people = [turn for turn in window.new if _is_person(turn)]
+    text = "\n".join(turn.content for turn in people)
     if language(text) == "zh":
-        first = next((s for turn in window.new for s in sentences(turn.content) if len(s) >= 4), "")
+        first = next((s for turn in people for s in sentences(turn.content) if len(s) >= 4), "")
         topic = re.split(r"[，,。！？!?；]", first)[0][:20]
     else:
-        top = most_common([*names(text), *(word for word in keywords(text) if not word.isdigit())], 8)
-        topic = ", ".join(dict.fromkeys(word.lower() for word in top[:3]))
+        words = (word.lower() for word in [*names(text), *content_words(text)])
+        topic = ", ".join(most_common((word for word in words if not word[0].isdigit()), 3))
     if window.scene and overlap(keywords(window.scene), keywords(text)) > 0 and _goes_on(window.scene, text):
         return window.scene
     return topic or window.scene
+
+
+def _is_person(turn: Turn) -> bool:
+    return turn.role == "user" or (turn.role != "tool" and bool(turn.speaker))
 
 
 def _goes_on(scene: str, text: str) -> bool:

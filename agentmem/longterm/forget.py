@@ -13,7 +13,7 @@ from agentmem.longterm.journal import Journal
 from agentmem.longterm.keys import scope_key, state_key
 from agentmem.longterm.profile import Profile
 from agentmem.longterm.scene_format import Scene
-from agentmem.longterm.scenes import SUMMARY_CHARS, successor
+from agentmem.longterm.scenes import SUMMARY_CHARS, live_ids
 from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Atom, Scope, Turn
 
@@ -121,12 +121,13 @@ class Forgetter:
         Title, file name and summary of a scene that lost a line may stem from it, so they are taken from what is left.
         """
         profile = Profile(self.root, scope)
-        live = successor(self.store, scope)
+        before = profile.scenes()
+        persona = profile.persona()
+        live = live_ids(self.store, scope, [*(scene.body for scene in before), persona or ""])
         kept: list[Scene] = []
         renamed: dict[str, tuple[str, str]] = {}
-        before = profile.scenes()
         for scene in before:
-            body, lost = supported(scene.body, live)
+            body, lost = supported(scene.body, live, strict=True)
             if not cited_ids(body):
                 continue
             if lost:
@@ -136,9 +137,8 @@ class Forgetter:
                 scene = named
             kept.append(scene)
         profile.write_scenes(kept)
-        persona = profile.persona()
         if persona is not None:
-            profile.write_persona(supported(persona, live)[0])
+            profile.write_persona(supported(persona, live, strict=True)[0])
         profile.drop_backups()
         self._change_scene_rows(scope, lambda row: _with_name(row, renamed))
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentmem.errors import BadAnswer
+from agentmem.errors import BadAnswer, ModelError
 from agentmem.longterm.citations import cited_ids, fitted, supported
 from agentmem.longterm.clock import Clock, iso
 from agentmem.longterm.keys import state_key
@@ -17,7 +17,7 @@ from agentmem.longterm.persona_trigger import Trigger, persona_trigger
 from agentmem.longterm.profile import Profile
 from agentmem.longterm.sanitize import escape_xml_tags
 from agentmem.longterm.scene_format import Scene
-from agentmem.longterm.scenes import successor, weigher
+from agentmem.longterm.scenes import live_ids, weigher
 from agentmem.settings.longterm import Persona as PersonaSettings
 from agentmem.settings.longterm import PromptMode
 from agentmem.store.protocol import MemoryStore
@@ -68,32 +68,40 @@ class PersonaRunner:
         return persona_trigger(counters, bool(profile.scenes()), profile.persona_file(), self.settings.trigger_every_n)
 
     def run(self, scope: Scope, profile: Profile, force: bool = False) -> PersonaResult:
-        """Write the persona if a trigger fires, or if ``force``; refresh its navigation otherwise.
+        """Write the persona if a trigger fires, if a line of it rests on something that was replaced, or if ``force``;
+        refresh its navigation otherwise.
 
-        Raises ``ModelError`` when the builder failed; the old text stands then and the trigger stays.
+        Raises ``ModelError`` when the builder failed; of the old text those lines stand that are still true, and the
+        trigger stays.
         """
         trigger = self.due(scope, profile) or (Trigger("0", "asked for") if force else None)
         scenes = profile.scenes()
         before = profile.persona() or ""
+        holds, stale = supported(before, live_ids(self.store, scope, [before]), strict=True)
+        if trigger is None and stale:
+            trigger = Trigger("1", "memories it rests on were replaced", f"{stale} lines")
         if trigger is None or not scenes:
             if before:
-                self._refresh(scope, profile, before)
-            return PersonaResult()
+                self._refresh(profile, holds)
+            return PersonaResult(unsupported=stale)
         profile.back_up("persona", self.settings.backup_count)
-        body = escape_xml_tags(self.builder.write(before, scenes, trigger, self.limit))
-        body, unsupported = supported(body, successor(self.store, scope))
-        body, over = fitted(body, self.limit, weigher(self.store, scope))
-        if not cited_ids(body):
-            raise BadAnswer("l3-persona: no line rests on a memory")
+        try:
+            body = escape_xml_tags(self.builder.write(holds, scenes, trigger, self.limit))
+            body, unsupported = supported(body, live_ids(self.store, scope, [body]))
+            body, over = fitted(body, self.limit, weigher(self.store, scope))
+            if not cited_ids(body):
+                raise BadAnswer("l3-persona: no line rests on a memory")
+        except ModelError:
+            self._refresh(profile, holds)  # what is no longer true must not stay, whatever the builder did
+            raise
         profile.write_persona(body)
         self._mark(scope)
         return PersonaResult(trigger, body != before, unsupported, over)
 
-    def _refresh(self, scope: Scope, profile: Profile, before: str) -> None:
-        """Lines whose atoms are gone go; the navigation follows the scenes."""
-        body, _ = supported(before, successor(self.store, scope))
+    def _refresh(self, profile: Profile, body: str) -> None:
+        """The navigation follows the scenes."""
         parts = [part for part in (body, profile.navigation()) if part]
-        if "\n\n".join(parts) + "\n" != profile.persona_file():
+        if "\n\n".join(parts) + "\n" != (profile.persona_file() or "\n"):
             profile.write_persona(body)
 
     def _mark(self, scope: Scope) -> None:

@@ -6,7 +6,7 @@ written, and not when a builder failed. memory_core.md B11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,7 +21,6 @@ from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Atom, Scope
 
 SUMMARY_CHARS = 160
-CHAIN = 50  # links of superseded atoms that are followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class SceneRunner:
     def _checked(self, scope: Scope, scenes: Sequence[Scene]) -> tuple[list[Scene], SceneResult]:
         """Keep the statements that rest on live atoms, the size of each scene and the number of scenes."""
         missing = cut = merged = 0
-        live = successor(self.store, scope)
+        live = live_ids(self.store, scope, [scene.body for scene in scenes])
         weight = weigher(self.store, scope)
         kept = []
         for scene in scenes:
@@ -153,23 +152,10 @@ class SceneRunner:
             self.store.update_state(state_key("profile", scope), change)
 
 
-def successor(store: MemoryStore, scope: Scope) -> Callable[[str], str | None]:
-    """A function that gives the id of the live atom that stands for an id now; None when there is none."""
-    known: dict[str, str | None] = {}
-
-    def find(id: str) -> str | None:
-        if id not in known:
-            current: str | None = id
-            for _ in range(CHAIN):
-                found = store.atoms(scope, [current], superseded=True) if current else []
-                if not found or found[0].superseded_by is None:
-                    current = found[0].id if found else None
-                    break
-                current = found[0].superseded_by
-            known[id] = current
-        return known[id]
-
-    return find
+def live_ids(store: MemoryStore, scope: Scope, texts: Iterable[str]) -> set[str]:
+    """Those ids in some documents that are atoms and were not replaced."""
+    ids = list(dict.fromkeys(id for text in texts for id in cited_ids(text)))
+    return {atom.id for atom in store.atoms(scope, ids)}
 
 
 def weigher(store: MemoryStore, scope: Scope) -> Callable[[Sequence[str]], tuple[float, ...]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +15,16 @@ from agentmem.longterm.atom_types import rank
 from agentmem.longterm.profile import Profile
 from agentmem.longterm.scene_format import DELETED, END, START, Scene
 from agentmem.longterm.scenes import SUMMARY_CHARS, Built, weight_of
-from agentmem.longterm.words import keywords, language, most_common, names
+from agentmem.longterm.similarity import statement
+from agentmem.longterm.words import content_words, keywords, language, most_common, names
 from agentmem.settings.longterm import Persona as PersonaSettings
 from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Atom, Scope
 
 LINE_CHARS = 300
-NAME_WEIGHT, LABEL_WEIGHT = 2.0, 1.5
-ENOUGH = 2.0  # shared words (a name counts twice) that put an atom into a scene
+ENOUGH = 2.0  # shared words that put an atom into a scene
+NAME_WEIGHT = 2.0  # a shared name counts twice
+LABEL_WEIGHT = ENOUGH  # what was said in one scene of a conversation stays together
 HEADINGS = {
     "persona": ("Facts and preferences", "事实与偏好"),
     "instruction": ("Rules", "规则"),
@@ -86,7 +89,8 @@ class RulesSceneBuilder:
 
     def _place(self, groups: list[_Group], atom: Atom, profile: Profile) -> None:
         """Into the scene it shares most with, else into a new one; with no room for one, two old ones are joined."""
-        words, own = set(keywords(atom.content)), {name.lower() for name in names(atom.content)}
+        said = statement(atom.content)
+        words, own = said.words - {said.subject}, {name.lower() for name in names(atom.content)}
         scored = [(_likeness(group, words, own, atom.scene), -i) for i, group in enumerate(groups) if group.members]
         best, place = max(scored, default=(0.0, 0))
         if best >= ENOUGH:
@@ -102,8 +106,8 @@ class RulesSceneBuilder:
         _learn(group, atom)
 
 
-def _likeness(group: _Group, words: set[str], own: set[str], label: str) -> float:
-    shared = words & set(group.words)
+def _likeness(group: _Group, words: AbstractSet[str], own: set[str], label: str) -> float:
+    shared = words & group.words.keys()
     score = sum(NAME_WEIGHT if word in own else 1.0 for word in shared)
     return score + (LABEL_WEIGHT if label and label in group.labels else 0.0)
 
@@ -139,8 +143,9 @@ def _join_closest(groups: list[_Group]) -> None:
 def _title(atom: Atom) -> str:
     if language(atom.content) == "zh":
         return atom.scene or atom.content[:16]
-    top = [word for word in [*names(atom.content), *keywords(atom.content)] if word.lower() != "user"]
-    return " ".join(dict.fromkeys(word.lower() for word in most_common(top, 3))) or atom.scene or "scene"
+    words = (word.lower() for word in [*names(atom.content), *content_words(atom.content)])
+    subject = statement(atom.content).subject
+    return " ".join(most_common((word for word in words if word != subject), 3)) or atom.scene or "scene"
 
 
 def _scene(group: _Group, live: Mapping[str, Atom], limit: int) -> Scene:

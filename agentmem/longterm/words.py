@@ -66,8 +66,8 @@ def sentences(text: str) -> Iterator[str]:
     yield from _clean(text[start:].strip())
 
 
-def keywords(text: str) -> list[str]:
-    """Content words in order, with repeats: lower case, plural and past endings cut; pairs of Han characters."""
+def content_words(text: str) -> list[str]:
+    """Content words in order, with repeats, in lower case; pairs of Han characters."""
     found = []
     for match in _WORD.finditer(text):
         word = match.group()
@@ -79,8 +79,13 @@ def keywords(text: str) -> list[str]:
         if "'" in plain or "’" in plain:
             continue  # a contraction holds no content
         if plain not in STOP_WORDS and (len(plain) > 2 or plain.isdigit()):
-            found.append(stem(plain))
+            found.append(plain)
     return found
+
+
+def keywords(text: str) -> list[str]:
+    """Content words without plural and past endings, for comparing."""
+    return list(map(stem, content_words(text)))
 
 
 def stem(word: str) -> str:
