@@ -40,6 +40,7 @@ class LiveOptions:
     order: Literal["file", "id", "shuffle"] = "file"
     seed: int = 0
     sessions: int | None = None
+    limit: int | None = None
     repeats: int = 1
     window: int = 200_000
     tokenizer: str = "o200k_base"
@@ -62,17 +63,30 @@ def plan(suite: Suite, options: LiveOptions) -> list[Session[Task]]:
         raise UsageError(f"suite {suite.name!r} has no task")
     if options.per_session < 1 or options.repeats < 1:
         raise UsageError("--per-session and --repeats must be at least 1")
-    if options.order == "id":
-        tasks.sort(key=lambda task: task.id)
-    elif options.order == "shuffle":
-        random.Random(options.seed).shuffle(tasks)
     groups: dict[str | None, list[Task]] = {}
-    for task in tasks:
-        groups.setdefault(task.cluster if getattr(suite, "clustered", False) else None, []).append(task)
+    clustered = getattr(suite, "clustered", False)
+    for number, task in enumerate(tasks):
+        groups.setdefault(task.cluster if clustered else str(number), []).append(task)
+    # tasks of one history keep their order: an earlier one must not see what came later
+    blocks = list(groups.values())
+    if options.order == "id":
+        blocks.sort(key=lambda block: block[0].id)
+    elif options.order == "shuffle":
+        random.Random(options.seed).shuffle(blocks)
+    if not clustered:
+        blocks = [[task for block in blocks for task in block]]
+    if options.limit is not None:
+        blocks = _first(blocks, options.limit)
     size = options.per_session
-    parts = [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]
+    parts = [block[start : start + size] for block in blocks for start in range(0, len(block), size)]
     sessions = [Session(f"s{number:03d}", tuple(part)) for number, part in enumerate(parts)]
     return sessions[: options.sessions]
+
+
+def _first(blocks: Sequence[list[Task]], limit: int) -> list[list[Task]]:
+    """The first tasks of the blocks, so that every history gives its share."""
+    share, more = divmod(limit, len(blocks))
+    return [block[: share + (number < more)] for number, block in enumerate(blocks) if share + (number < more)]
 
 
 def make_recipe(

@@ -6,13 +6,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from agentmem.messages import Message
 from harness.errors import DataError, UnknownName
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
+from suites.sources import used
 from suites.swebench.environment import Repository, task_prompt
 from suites.swebench.sdist import instances
 from suites.swebench.sdist.breaking import breaking_patch
 from suites.swebench.sdist.build import Built, build
+from suites.swebench.sdist.explorer import script
 from suites.swebench.sdist.grade import fresh_copy, grade, outcome, sandbox_for
 from suites.swebench.sdist.instances import Instance
 
@@ -28,6 +31,7 @@ class Sdist:
             raise DataError("suite swebench-sdist needs the data folder (--data or AGENTMEM_DATA)")
         self._context = context
         only = [part for part in context.options.get("only", "").split("+") if part]
+        self.sha256 = used(context.data / instances.FILE)
         found = [one for one in instances.load(context.data) if not only or any(part in one.id for part in only)]
         if not found:
             raise DataError(f"no instance id holds {' or '.join(only)}")
@@ -63,6 +67,10 @@ class Sdist:
         if name not in patches:
             raise UnknownName("control", name, patches)
         return outcome(grade(instance, built, patches[name](), self._context.open_sandbox))
+
+    def script(self, tasks: Sequence[str]) -> Callable[..., Message]:
+        """The scripted agent of this suite, for the tasks of one session."""
+        return script(self.instance, tasks)
 
     def instance(self, task: str) -> Instance:
         """The instance behind a task id."""
