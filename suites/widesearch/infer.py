@@ -39,6 +39,7 @@ _FLOAT = re.compile(rf"{_SPACE}([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?)([0-9
 _INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE)
 _INT64 = range(-(2**63), 2**63)
 _UINT64_END = 2**64
+_MOST_DIGITS = 20  # of 2**64
 _MAX_DIGITS = 17
 _MAX_EXPONENT = 308
 
@@ -63,7 +64,7 @@ def typed_text(cells: Sequence[str]) -> list[str]:
         if None not in integers:
             return [str(value) for value in integers]
         # The lowest integer is the reader's own mark for a gap, so it becomes one as soon as there is another.
-        return [MISSING if value in (None, _INT64.start) else str(float(value or 0)) for value in integers]
+        return [MISSING if value is None or value == _INT64.start else str(float(value)) for value in integers]
     for convert in (_floats, _booleans):
         converted = convert(cells)
         if converted is not None:
@@ -81,13 +82,20 @@ def _integers(cells: Sequence[str]) -> list[int | None] | None:
         match = _INTEGER.match(cell)
         if match is None:
             return None
-        value = int(match.group(1) + match.group(2))
+        value = _whole(match)
         if value not in _INT64:
             return _unsigned(cells)
         if match.end() != len(cell):
             return None
         values.append(value)
     return values
+
+
+def _whole(match: re.Match[str]) -> int:
+    """The integer of a match; of one with very many digits (Python refuses to read those) one that fits nowhere."""
+    digits = match.group(2).lstrip("0") or "0"
+    value = int(digits) if len(digits) <= _MOST_DIGITS else _UINT64_END
+    return -value if match.group(1) == "-" else value
 
 
 def _unsigned(cells: Sequence[str]) -> list[int | None] | None:
@@ -104,7 +112,7 @@ def _unsigned(cells: Sequence[str]) -> list[int | None] | None:
         match = _INTEGER.match(cell)
         if match is None:
             return None
-        value = int(match.group(2))
+        value = _whole(match)
         if value >= _UINT64_END:
             raise _TooBig
         if match.end() != len(cell):

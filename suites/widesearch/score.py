@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from harness.errors import HarnessError
 from harness.protocols import Judge
 from harness.types import Outcome
 from suites import outcomes
@@ -66,7 +67,8 @@ def score(
     templates: Mapping[str, Template] = TEMPLATES,
     attempts: int = 3,
 ) -> Outcome:
-    """The outcome of one answer. ``now`` is the clock for dates without a year, naive UTC. Never raises.
+    """The outcome of one answer. ``now`` is the clock for dates without a year, naive UTC. Never raises for what an
+    answer or a rule holds.
 
     ``passed`` is strict success, ``score`` the item F1. ``attempts`` is how often a judge may be asked for a usable
     reply in ``guarded`` mode.
@@ -83,7 +85,9 @@ def score(
         return _score(answer, gold_csv, rules, table_judge, now, mode, calls)
     except TableError as error:
         return outcomes.unparsable(str(error), **_detail(ERROR, calls))
-    except (GradingError, TypeError, ValueError) as error:  # what bad rules and odd judge replies lead to
+    except HarnessError:
+        raise  # a wrong key or a spent budget is no property of the answer
+    except (GradingError, TypeError, ValueError, ArithmeticError) as error:  # bad rules, odd judge replies
         return outcomes.scorer_error(f"{type(error).__name__}: {error}", **_detail(ERROR, calls))
 
 

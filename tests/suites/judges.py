@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentmem.messages import Message
-from harness.errors import JudgeFailed
+from harness.errors import JudgeFailed, ModelRefused
 
 
 class Scripted:
@@ -21,3 +21,10 @@ class Scripted:
         if reply is None:
             raise JudgeFailed("scripted: down")
         return reply
+
+
+class Refused:
+    """A judge whose key is wrong."""
+
+    def ask(self, messages: Sequence[Message]) -> str:
+        raise ModelRefused("scripted: wrong key")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentmem.messages import Message
-from harness.errors import DataError
+from harness.errors import DataError, ModelRefused
 from suites.aalcr.judge import TEMPLATES as AALCR
+from suites.aalcr.score import score as aalcr_score
 from suites.judging import Judged, Template, ask, templates_from
 from suites.longmemeval.judge import TEMPLATES as LONGMEMEVAL
+from suites.longmemeval.score import score as longmemeval_score
 from suites.widesearch.judge import TEMPLATES as WIDESEARCH
-from tests.suites.judges import Scripted
+from suites.widesearch.score import score as widesearch_score
+from tests.suites.judges import Refused, Scripted
 
 ASK = (Message("user", "?"),)
 
@@ -68,3 +72,15 @@ def test_given_up_after_the_last_attempt_with_the_reason() -> None:
     assert reply.failure == "no reply: scripted: down"
     assert reply.record() == {"prompt_sha256": "p", "replies": ["huh"], "failure": "no reply: scripted: down"}
     assert len(judge.heard) == 3
+
+
+def test_a_wrong_key_is_the_users_to_mend_and_no_outcome() -> None:
+    question = {"question_id": "1", "question_type": "multi-session", "question": "Q?", "answer": "A"}
+    rules = {"required": ["name"], "unique_columns": ["name"], "eval_pipeline": {"name": {"metric": ["exact_match"]}}}
+    table = "```markdown\n| Name |\n|---|\n| A |\n```"
+    with pytest.raises(ModelRefused):
+        widesearch_score(table, "Name\nA\n", rules, judge=Refused(), now=datetime(2025, 1, 1))
+    with pytest.raises(ModelRefused):
+        aalcr_score("42", "Q?", "42", judge=Refused())
+    with pytest.raises(ModelRefused):
+        longmemeval_score("42", question, judge=Refused())

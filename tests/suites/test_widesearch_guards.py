@@ -301,6 +301,13 @@ def test_seconds_since_1970_do_not_depend_on_the_time_zone_of_the_machine(monkey
         time.tzset()
 
 
+def test_a_number_longer_than_python_reads_stays_text() -> None:
+    digits = "9" * 5_000
+    found = extract_table(table("| Name | Year |", f"| A | {digits} |", "| B | 1 |"), "reference")
+    assert found is not None
+    assert found.rows == (("A", digits), ("B", "1"))
+
+
 CELL = st.text(
     st.characters(exclude_characters="|`\\\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", exclude_categories=["Cs"]),
     max_size=6,
