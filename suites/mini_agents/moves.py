@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suites.mini_agents.view import Seen, View
+from suites.mini_agents.view import Found, View
 
 REF_FIELDS = ("result_ref", "ref", "reference")
 PATTERN_FIELDS = ("pattern", "query", "search")
@@ -29,6 +29,16 @@ class Done:
 
 
 Move = Ask | Done
+
+
+class Gap(Exception):
+    """Something that is needed does not stand in the prompt; ``move`` is the way to it."""
+
+    def __init__(self, move: Move) -> None:
+        super().__init__()
+        self.move = move
+
+
 Policy = Callable[[View], Move]
 
 
@@ -54,6 +64,32 @@ def drill_of(tools: Mapping[str, Mapping[str, Any]]) -> Drill | None:
     return None
 
 
+def find(
+    view: View,
+    read: Callable[[str], Found | None],
+    tool: str,
+    wanted: Sequence[Mapping[str, Any]],
+    pattern: str,
+) -> Found:
+    """What ``read`` finds in the results in sight. Raises ``Gap`` with a move of ``look`` when it is in none."""
+    found = view.first(read)
+    if found is None:
+        raise Gap(look(view, tool, wanted, pattern))
+    return found
+
+
+def look(view: View, tool: str, wanted: Sequence[Mapping[str, Any]], pattern: str) -> Move:
+    """The first of the wanted calls that was not made yet, as far as the prompt shows; when all of them were, the
+    pointers in their results; without pointers, or when they lead nowhere, the calls again, each in turn."""
+    fresh = [arguments for arguments in wanted if not view.has(tool, arguments)]
+    if fresh:
+        return Ask("I look it up.", ((tool, fresh[0]),))
+    made = [step for step in view.asked(tool) if step.arguments in wanted]
+    refs = [ref for step in reversed(made) for ref in step.refs]
+    again = Ask("I saw it before and cannot recall it. I look again.", ((tool, wanted[view.repeats % len(wanted)]),))
+    return follow(view, refs, pattern) or again
+
+
 def follow(view: View, refs: Iterable[str], pattern: str) -> Ask | None:
     """Follow the pointers that were not followed yet, as far as the prompt shows, a few at a time, in order."""
     drill = drill_of(view.tools)
@@ -61,17 +97,4 @@ def follow(view: View, refs: Iterable[str], pattern: str) -> Ask | None:
         return None
     calls = [drill.call(ref, pattern) for ref in dict.fromkeys(refs)]
     fresh = [(name, arguments) for name, arguments in calls if not view.has(name, arguments)]
-    return Ask("It is no longer in front of me, but there is a pointer to it.", tuple(fresh[:AT_ONCE])) if fresh else None
-
-
-def again(view: View, steps: Sequence[Seen]) -> Ask | None:
-    """Make one of these calls again, each in turn; None when the prompt shows none of them."""
-    calls = list(dict.fromkeys((step.tool, _frozen(step.arguments)) for step in steps if step.tool))
-    if not calls:
-        return None
-    tool, arguments = calls[view.repeats % len(calls)]
-    return Ask("I looked it up before and cannot recall it. I look again.", ((tool, dict(arguments)),))
-
-
-def _frozen(arguments: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(arguments.items())
+    return Ask("It left the prompt, but there is a pointer to it.", tuple(fresh[:AT_ONCE])) if fresh else None

@@ -76,8 +76,6 @@ class AaLcrMini:
         return replace(outcome, detail={**outcome.detail, "judged_by": JUDGED_BY})
 
 
-
-
 def _task(question: MiniQuestion) -> Task:
     text = f"Answer this question from the documents.\n\n{question.question}"
     prompt = (Message("system", SYSTEM), Message("user", text, kind="task"))

@@ -1,0 +1,40 @@
+"""The scripted agent: searches, opens every page that the lists name, and writes the table once it sees all cells."""
+
+from __future__ import annotations
+
+from suites.mini_agents.moves import Done, Gap, Move, find, look
+from suites.mini_agents.view import View
+from suites.widesearch.mini.phrases import COLUMNS, FACTS, LIST_TITLE, cell, coast_of, entries, results
+
+SEARCH, PAGE = "search_global", "text_browser_view"
+
+
+def is_request(text: str) -> bool:
+    """Whether a text is one of our requests."""
+    return coast_of(text) is not None
+
+
+def policy(view: View) -> Move:
+    """The next move on a prompt."""
+    coast = coast_of(view.request)
+    if coast is None:
+        return Done("I do not understand the request.")
+    title = LIST_TITLE.format(coast=coast)
+    try:
+        lists = find(view, lambda text: results(text, title), SEARCH, [{"query": title}], title)
+        place = lists[0].rpartition("/")[0]
+        lights = entries((step.text for step in view.steps), place)
+        if lights is None:
+            return look(view, PAGE, [{"url": url} for url in lists], place)
+        rows = [_row(view, name, url) for name, url in sorted(lights.items())]
+    except Gap as gap:
+        return gap.move
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+    return Done("```markdown\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n```")
+
+
+def _row(view: View, name: str, url: str) -> list[str]:
+    cells = [
+        find(view, lambda text, column=column: cell(column, name, text), PAGE, [{"url": url}], name) for column in FACTS
+    ]
+    return [name, *cells]
