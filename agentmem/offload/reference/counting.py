@@ -108,7 +108,7 @@ def snapshot(messages: Sequence[Raw], system: str | None, prompt: str | None, co
 
 def visible(message: Any) -> str:
     """The JSON of a value without the internal keys, at any depth."""
-    return stringify(_without_internal(message))
+    return stringify(without_internal(message))
 
 
 def last_text(messages: Sequence[Raw]) -> str:
@@ -125,10 +125,11 @@ def last_text(messages: Sequence[Raw]) -> str:
     )
 
 
-def _without_internal(value: Any) -> Any:
+def without_internal(value: Any) -> Any:
+    """A value without the internal keys, at any depth."""
     if isinstance(value, dict):
-        return {key: _without_internal(inner) for key, inner in value.items() if key not in INTERNAL}
-    return [_without_internal(inner) for inner in value] if isinstance(value, list) else value
+        return {key: without_internal(inner) for key, inner in value.items() if key not in INTERNAL}
+    return [without_internal(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _accents(text: str) -> list[int]:

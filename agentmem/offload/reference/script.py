@@ -47,7 +47,7 @@ def number_text(value: float) -> str:
     mantissa, _, exponent = text.partition("e")
     if exponent:
         power = int(exponent)
-        if -7 <= power < 0:
+        if -7 < power < 0:
             return f"{number:.{-power + len(mantissa.replace('-', '').replace('.', '')) - 1}f}"
         return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
     return text
