@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["reference", "guarded"]
 ASK_HELP = (
-    "How the model is asked, key=value; may be repeated: temperature (0; left out where a model refuses it), max_tokens, "
+    "How the model is asked, key=value; may be repeated: temperature (0; left out where it is refused), max_tokens, "
     "seed, seconds (600), retries (6), memory_model (for the engines' own calls), thinking_off (vllm, deepseek, "
     "dashscope, openai, anthropic, kimi, gemini)."
 )
@@ -29,6 +29,22 @@ ASKED: dict[str, Callable[[str], Any]] = {
     "memory_model": str,
     "thinking_off": str,
 }
+SAME = (  # options of the same name here and in ``LiveOptions``
+    "model",
+    "protocol",
+    "per_session",
+    "order",
+    "seed",
+    "sessions",
+    "limit",
+    "repeats",
+    "window",
+    "tokenizer",
+    "boundaries",
+    "judge",
+    "judge_repeats",
+    "isolation",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -82,62 +98,47 @@ def run(
 
     Example:  agentmem-bench run --suite locomo --model NAME --base-url http://localhost:8000/v1 --arm full
     """
-    from harness.agents.loop import Limits
-    from harness.livesetup import Access, set_up
+    typed = dict(locals())
+    from harness.livesetup import set_up
 
-    names: tuple[str, ...] = (
-        "model",
-        "protocol",
-        "per_session",
-        "order",
-        "seed",
-        "sessions",
-        "limit",
-        "repeats",
-        "window",
-        "tokenizer",
-    )
-    names += ("boundaries", "judge", "judge_repeats", "isolation")
-    typed = locals()
-    given = {name: typed[name] for name in names} | {"limits": Limits(steps, task_seconds, task_cost)}
-    access = Access(
-        base_url=base_url,
-        key_env=key_env,
-        judge_base_url=judge_base_url,
-        judge_key_env=judge_key_env,
-        prices=read_prices(price),
-        cost_limit=cost_limit,
-        record=record,
-        replay=replay,
-        **read_asked(ask),
-    )
-    suite_options = read_options(option, "option")
-    options = make_options(arm, given, access, suite_options, mode)
-    setup = set_up(suite, options, access, data, suite_options, mode)
+    options = make_options(typed)
+    setup = set_up(suite, options, make_access(typed), data, read_options(option, "option"), mode)
     play(setup, options, controls, concurrency, resume or out, base_url, json)
 
 
-def make_options(
-    arms: list[str] | None, given: dict[str, Any], access: Access, suite_options: dict[str, str], mode: str
-) -> LiveOptions:
-    """Options from what was typed. Raises ``UnknownName`` for names there are not."""
+def make_options(typed: Mapping[str, Any]) -> LiveOptions:
+    """What decides the result, from what was typed. Raises ``UnknownName`` for names there are not."""
     from agentmem.tokens import ENCODINGS
+    from harness.agents.loop import Limits
     from harness.engines.registry import parse_arm
     from harness.errors import UnknownName, UsageError
     from harness.live import LiveOptions
 
-    for what, value, valid in (
-        ("tokenizer", given["tokenizer"], ENCODINGS),
-        ("order", given["order"], ("file", "id", "shuffle")),
-        ("boundaries", given["boundaries"], ("told", "judged")),
-    ):
-        if value not in valid:
-            raise UnknownName(what, value, valid)
-    specs = list(arms or ["full"])
+    valid: dict[str, Collection[str]] = {
+        "tokenizer": ENCODINGS,
+        "order": ("file", "id", "shuffle"),
+        "boundaries": ("told", "judged"),
+    }
+    for what, names in valid.items():
+        if typed[what] not in names:
+            raise UnknownName(what, typed[what], names)
+    specs = list(typed["arm"] or ["full"])
     if len(set(specs)) < len(specs):
         raise UsageError("an --arm is given more than once")
-    asked = {**access.asked(), "mode": mode, "options": suite_options}
-    return LiveOptions(arms=tuple(parse_arm(spec) for spec in specs), asked=asked, **given)
+    suite_options = read_options(typed["option"], "option")
+    asked = {**make_access(typed).asked(), "mode": typed["mode"], "options": suite_options}
+    limits = Limits(typed["steps"], typed["task_seconds"], typed["task_cost"])
+    same = {name: typed[name] for name in SAME}
+    return LiveOptions(arms=tuple(parse_arm(spec) for spec in specs), asked=asked, limits=limits, **same)
+
+
+def make_access(typed: Mapping[str, Any]) -> Access:
+    """Where the models are and how they are asked, from what was typed."""
+    from harness.livesetup import Access
+
+    names = ("base_url", "key_env", "judge_base_url", "judge_key_env", "cost_limit", "record", "replay")
+    same = {name: typed[name] for name in names}
+    return Access(prices=read_prices(typed["price"]), **same, **read_asked(typed["ask"]))
 
 
 def play(
