@@ -96,9 +96,12 @@ def _last_object(replies: Sequence[str]) -> dict[str, Any]:
 
 
 def _as_published(value: Any) -> float | None:
-    """Numbers pass as they are, null and NaN leave the cell out, anything else crashes the table."""
-    if value is None:
+    """Numbers pass as they are, null and NaN leave the cell out, anything else crashes the table.
+
+    An infinite grade crashes it here too: the published scorer would go on with it and print no number at all.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
         raise GradingError(f"the judge graded with {value!r}, which is no number")
-    return None if math.isnan(value) else float(value)
+    return float(value)

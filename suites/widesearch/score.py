@@ -157,7 +157,8 @@ def _metrics(prepared: Prepared, grades: Grades, rules: Rules, mode: Mode) -> di
 
 
 def _published(prepared: Prepared, grades: Grades, rules: Rules) -> tuple[_Ratio, _Ratio]:
-    """A row counts with its worst cell, every metric of a column counts as a cell; cells without a grade are 0."""
+    """A row counts with its worst cell, every metric of a column as a cell of its own. A cell that was graded null
+    does not pull its row down and adds nothing."""
     columns = [scores for by_metric in grades.scores.values() for scores in by_metric.values()]
     row_hits = sum(min(score for column in columns if (score := column[n]) is not None) for n in range(grades.pairs))
     item_hits = sum(score for column in columns for score in column if score is not None)

@@ -146,6 +146,14 @@ def test_only_0_and_1_are_grades(reply: dict[str, Any]) -> None:
     assert outcome.detail["metrics"]["precision_by_row"] == 1.0
 
 
+@pytest.mark.parametrize("grade", ["Infinity", "NaN", "null", "1e999", '"1"', "[1]", "true"])
+def test_no_odd_grade_reaches_the_record(grade: str) -> None:
+    answer = table("| Name | Desc |", "| Alpha | red |")
+    judge = Scripted(fenced({}), "```json\n{" + f'"idx_0": {grade}' + "}\n```")
+    for outcome in both(answer, "Name,Desc\nAlpha,Red\n", rules(name=TEXT, desc=JUDGED), judge):
+        json.dumps(outcome.detail, allow_nan=False)
+
+
 def test_a_second_reply_can_mend_the_first() -> None:
     judge = Scripted(fenced({}), "sorry", fenced({"idx_0": 1, "idx_1": 0}))
     answer = table("| Name | Desc |", "| Alpha | red |", "| Beta | blue |")
