@@ -157,7 +157,7 @@ class Recorder:
         if outcome != "ok":
             metadata["outcome"] = outcome
         if said.role == "tool":
-            metadata |= {"tool": said.tool, "call": said.call, "error": said.is_error}
+            metadata |= {"tool": said.tool, "error": said.is_error}
         elif looks_injected(line.content):
             metadata["flagged"] = True
         id = f"{session}:{said.id}" if said.id else f"t_{digest(session, str(position), line.key)}"
