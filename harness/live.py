@@ -209,7 +209,11 @@ def _play_all(parts: Parts, todo: Sequence[Job], concurrency: int, writer: _Writ
         arm, attempt, session = job
         with contextlib.closing(_tasks(parts, arm, attempt, session)) as tasks:
             while not stop.is_set():
-                played = next(tasks, None)
+                try:
+                    played = next(tasks, None)
+                except HarnessError:
+                    stop.set()  # here and not in the main thread, so that no other job begins in between
+                    raise
                 if played is None:
                     writer.session(arm, session)
                     return
@@ -222,7 +226,6 @@ def _play_all(parts: Parts, todo: Sequence[Job], concurrency: int, writer: _Writ
                 future.result()
             except HarnessError as error:
                 failure = failure or error
-                stop.set()
             except BaseException:
                 stop.set()  # a defect of ours, or Ctrl-C: let the other threads end at their next task
                 raise

@@ -81,7 +81,7 @@ class _Player:
             self.close()
             self._open(position)
         conversation = self._conversation
-        conversation.begin_task(task.id, position, self._earlier(task))
+        conversation.begin_task(task.id, position)
         start = len(conversation.history)
         outcome, ended = self._attempted(task, conversation)
         calls = conversation.end_task()
@@ -118,7 +118,7 @@ class _Player:
         ended: Ended | None = None
         try:
             environment = self._parts.suite.environment(task, self._folder)
-            ended = self._parts.agent.play(conversation, task, environment)
+            ended = self._parts.agent.play(conversation, task, environment, lambda: self._earlier(task))
             with charged_to(lambda usage, error: conversation.charge("judge", usage, error)):
                 outcome = self._graded(environment, ended.answer, conversation)
         except (ModelRefused, InvalidRun):

@@ -41,15 +41,19 @@ class Conversation:
         self._calls: list[Call] = []
         self._asked: list[_Asked] = []
 
-    def begin_task(self, task: str, position: int, earlier: Sequence[Episode] = ()) -> None:
-        """The next message opens this task. ``earlier`` chats are played through the memory first, at its charge."""
+    def begin_task(self, task: str, position: int) -> None:
+        """Requests from now on are charged to this task."""
         self._task, self._position = task, position
         self._calls, self._asked = [], []
+        self._start = len(self.history)
+
+    def open_task(self, earlier: Sequence[Episode] = ()) -> None:
+        """The next message opens the task. ``earlier`` chats go through the memory first, at the task's charge."""
         for episode in earlier:
             self._boundary(episode.id)
             for message in episode.messages:
                 self.add(message)
-        self._boundary(task)
+        self._boundary(self._task)
         self._start = len(self.history)
 
     def add(self, message: Message) -> None:

@@ -15,7 +15,7 @@ from harness.agents.dialogue import Dialogue
 from harness.errors import EnvironmentFailed
 from harness.models.budget import Prices
 from harness.protocols import Environment
-from harness.types import Task
+from harness.types import Episode, Task
 
 LAST_CALL = "You have reached the limit of this task. Do not ask for tools any more: give your final answer now."
 
@@ -54,23 +54,36 @@ class Agent:
         self._prices = prices
         self._clock = clock
 
-    def open(self, conversation: Conversation, task: Task, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Add the messages that open a task. A session has one system message: the first."""
+    def open(
+        self,
+        conversation: Conversation,
+        task: Task,
+        tools: Sequence[Mapping[str, Any]],
+        earlier: Callable[[], Sequence[Episode]] = tuple,
+    ) -> None:
+        """Add what comes before the first answer: the session's one system message, earlier chats, the request."""
+        if not conversation.history:
+            given = "\n\n".join(message.content for message in task.prompt if message.role == "system")
+            if text := self.dialogue.system(given, tools):
+                conversation.add(Message("system", text))
+        conversation.open_task(earlier())
         for message in task.prompt:
-            if message.role == "system":
-                if not conversation.history:
-                    conversation.add(replace(message, content=self.dialogue.system(message.content, tools)))
-                continue
-            if not conversation.history and (rules := self.dialogue.system("", tools)):
-                conversation.add(Message("system", rules))
-            conversation.add(replace(message, kind="task") if message.role == "user" and not message.kind else message)
+            if message.role != "system":
+                request = message.role == "user" and not message.kind
+                conversation.add(replace(message, kind="task") if request else message)
 
-    def play(self, conversation: Conversation, task: Task, environment: Environment) -> Ended:
+    def play(
+        self,
+        conversation: Conversation,
+        task: Task,
+        environment: Environment,
+        earlier: Callable[[], Sequence[Episode]] = tuple,
+    ) -> Ended:
         """Play one task to its end. Raises what model and environment raise; the history stays legal even then."""
         own = conversation.engine.tools()
         tools = [*environment.tools(), *own]
         mine = {tool["function"]["name"] for tool in own}
-        self.open(conversation, task, tools)
+        self.open(conversation, task, tools, earlier)
         begun = self._clock()
         complaints = 0
         for step in range(1, self.limits.steps + 1):
