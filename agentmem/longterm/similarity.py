@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentmem.longterm.words import keywords
 
-SAME, NEAR = 0.9, 0.7
+SAME, NEAR = 0.9, 0.6
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nothing|without|cannot|nor|hate|dislike|detest|avoid|stopped|quit)\b|n't\b|不|没|无|讨厌|别|禁止",
     re.IGNORECASE,
