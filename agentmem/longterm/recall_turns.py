@@ -100,7 +100,7 @@ def rank_turns(
         "asks": frame.asks.astype(np.float32),
     }
     parts = {name: np.float32(getattr(weights, name)) * signal for name, signal in signals.items()}
-    total = np.sum(list(parts.values()), axis=0, dtype=np.float32)
+    total: Scores = np.add.reduce(list(parts.values()))
     places = best(total, candidates, limit)
     return Ranking(_explained(view, places, total, own, cosine, has, parts), int(candidates.sum()))
 

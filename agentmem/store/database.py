@@ -17,7 +17,6 @@ from agentmem.store.connections import Connections
 from agentmem.store.extension import Extension, VectorPath
 from agentmem.store.frames import FrameCache, empty
 from agentmem.store.records import LEVELS, Added, Atom, Hit, Level, Pending, Scope, StoreStatus, Traces, Turn
-from agentmem.store.rows import ids_of
 from agentmem.store.view import Mask, Scores, View, best
 from agentmem.text.keywords import index_tokens, query_terms
 from agentmem.text.segment import segmenter
@@ -306,12 +305,7 @@ class Store:
     def _hits(self, view: View, scores: Scores, allowed: Mask, limit: int, only: Mapping[str, Any]) -> list[Hit]:
         mask = view.mask(**only)
         places = best(scores, allowed if mask is None else allowed & mask, limit)
-        seqs = [int(seq) for seq in view.frame.seq[places]]
-        ids = self.ids(view.frame.level, seqs)
+        seqs = view.frame.seq[places].tolist()
+        ids = view.ids(places)
         found = zip(seqs, scores[places], strict=True)
         return [Hit(seq, ids[seq], float(score), rank) for rank, (seq, score) in enumerate(found, 1) if seq in ids]
-
-    def ids(self, level: Level, seqs: Sequence[int]) -> dict[int, str]:
-        """Ids of rows by ``seq``; rows deleted meanwhile are left out."""
-        with self._connections.reading() as connection:
-            return ids_of(connection, level, seqs)

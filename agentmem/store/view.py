@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from agentmem.errors import StoreError
 from agentmem.store import bm25, vectors
 from agentmem.store.frames import Frame, FrameCache
+from agentmem.store.rows import ids_of
 from agentmem.text.keywords import Term
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class View:
         scores[places[here]] = found[here]
         has[places[here]] = True
         return scores, has
+
+    def ids(self, places: NDArray[np.int64]) -> dict[int, str]:
+        """Ids of rows by ``seq``; rows deleted since the snapshot are left out."""
+        with self._reading() as connection:
+            return ids_of(connection, self.frame.level, self.frame.seq[places].tolist())
 
     def mask(
         self, session: str | None = None, types: Sequence[str] | None = None, scene: str | None = None
