@@ -6,6 +6,7 @@ from suites.mini_agents.moves import Done, Gap, Move, find, look
 from suites.mini_agents.view import View
 from suites.widesearch.mini.phrases import COLUMNS, FACTS, LIST_TITLE, cell, coast_of, entries, results
 
+PATTERN = "was built in|metres high|The keeper of"
 SEARCH, PAGE = "search_global", "text_browser_view"
 
 
@@ -26,15 +27,15 @@ def policy(view: View) -> Move:
         lights = entries((step.text for step in view.steps), place)
         if lights is None:
             return look(view, PAGE, [{"url": url} for url in lists], place)
-        rows = [_row(view, name, url) for name, url in sorted(lights.items())]
+        rows = {name: _row(view, name) for name in lights}
+        open_ones = [{"url": lights[name]} for name, row in rows.items() if None in row]
+        if open_ones:
+            return look(view, PAGE, open_ones, PATTERN)
     except Gap as gap:
         return gap.move
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
-    return Done("```markdown\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n```")
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *([name, *row] for name, row in rows.items())]
+    return Done("```markdown\n" + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) + "\n```")
 
 
-def _row(view: View, name: str, url: str) -> list[str]:
-    cells = [
-        find(view, lambda text, column=column: cell(column, name, text), PAGE, [{"url": url}], name) for column in FACTS
-    ]
-    return [name, *cells]
+def _row(view: View, name: str) -> list[str | None]:
+    return [view.first(lambda text, column=column: cell(column, name, text)) for column in FACTS]

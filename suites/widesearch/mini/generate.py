@@ -29,7 +29,7 @@ FILLER = (
     "The log of {year} tells of {n} wrecks, all of them within sight of the gallery.",
     "A plaque by the door remembers the commission of {year} and misspells its chairman.",
 )
-PARAGRAPHS, SENTENCES = 5, 3
+PARAGRAPHS, SENTENCES = 9, 4
 
 
 @dataclass(frozen=True, slots=True)
