@@ -57,6 +57,8 @@ def load(
     if root is None:
         if cache is None:
             raise DataError("the contexts of PersonaMem are files of the hub set: a cache folder is needed")
+        if size != "32k":
+            raise DataError(f"PersonaMem from the hub is 32k here: put the files of {size} into the data folder")
         rows, sha256 = hub.load_rows(NAME, revision)
         root = hub.fetch(NAME, cache / NAME, revision)
     else:

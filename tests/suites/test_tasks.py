@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -225,7 +226,7 @@ def test_a_hub_that_does_not_answer_is_one_line() -> None:
 
 
 def test_without_the_extra_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "datasets", None)
+    monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DataError, match=r"pip install 'agentmem-bench\[hf\]'"):
         hub.load_rows("swebench")
 
@@ -233,6 +234,52 @@ def test_without_the_extra_the_command_that_installs_it_is_named(monkeypatch: py
 def test_an_unknown_set_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="unknown data set 'widesearsh': expected widesearch"):
         hub.hub_set("widesearsh")
+
+
+def test_personamem_from_the_hub_is_32k_only(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="put the files of 128k into the data folder"):
+        personamem.load(None, tmp_path, size="128k")
+
+
+@pytest.fixture
+def offline_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two libraries of the extra, at their network edge: rows from memory, files from the little data."""
+    tables = {
+        "ByteDance-Seed/WideSearch": little.WIDESEARCH,
+        "ArtificialAnalysis/AA-LCR": [little.AALCR],
+        "bowen-upenn/PersonaMem": [little.PERSONAMEM],
+        "princeton-nlp/SWE-bench_Verified": [little.SWEBENCH],
+    }
+
+    def load_dataset(set_id: str, config: str | None, *, split: str, revision: str | None) -> list[dict[str, Any]]:
+        return [dict(row) for row in tables[set_id]]
+
+    def snapshot_download(set_id: str, *, local_dir: str, **options: Any) -> None:
+        little.write_hub_layout(Path(local_dir).parent)
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=snapshot_download))
+
+
+@pytest.mark.parametrize("module", [widesearch, aalcr, personamem, longmemeval], ids=lambda module: module.NAME)
+def test_the_hub_gives_the_records_of_a_folder(module: ModuleType, offline_hub: None, tmp_path: Path) -> None:
+    from_hub = module.load(None, tmp_path / "cache")
+    from_folder = module.load(little.write_hub_layout(tmp_path / "data"))
+    assert [record.task() for record in from_hub.records] == [record.task() for record in from_folder.records]
+    assert from_hub.left_out == from_folder.left_out
+    assert any("@" in name for name in from_hub.sha256) or module is longmemeval
+
+
+@pytest.mark.parametrize("module", [widesearch, aalcr, personamem, longmemeval], ids=lambda module: module.NAME)
+def test_files_of_a_hub_set_need_a_cache_folder(module: ModuleType, offline_hub: None) -> None:
+    with pytest.raises(DataError, match="a cache folder is needed"):
+        module.load(None)
+
+
+def test_swebench_from_the_hub(offline_hub: None) -> None:
+    loaded = swebench.load(None)
+    assert [one.id for one in loaded.records] == ["o__r-1"]
+    assert list(loaded.sha256) == ["princeton-nlp/SWE-bench_Verified@newest"]
 
 
 def test_locomo_says_where_it_is_to_be_had() -> None:
