@@ -49,13 +49,16 @@ class Instance:
         return Task(self.id, NAME, task_prompt(self.repo, self.problem), {"instance_id": self.id}, self.repo)
 
 
-def load(root: Path | None, *, file: str | None = None, revision: str | None = None) -> Loaded[Instance]:
-    """The instances of a folder, or of the hub without one. ``file`` picks another file than the first found.
+def load(
+    root: Path | None, *, file: str | None = None, dataset: str = NAME, revision: str | None = None
+) -> Loaded[Instance]:
+    """The instances of a folder, or of the hub without one (``dataset``: swebench is Verified, or swebench-lite).
+    ``file`` picks another file than the first found.
 
     Raises ``DataError`` for a missing file or column and for an instance that stands twice.
     """
     if root is None:
-        rows, sha256 = hub.load_rows(NAME, revision)
+        rows, sha256 = hub.load_rows(dataset, revision)
     else:
         path = locate(root, FOLDERS, (file,) if file else FILES)
         rows, sha256 = read_rows(path), used(path)
