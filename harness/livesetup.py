@@ -97,7 +97,7 @@ def set_up(
     else:
         model = models.chat(options.model)
         memory = models.chat(access.memory_model) if access.memory_model else model
-    agent = Agent(dialogue(options.protocol), options.limits, access.prices)
+    agent = _agent(options, access.prices)
     parts = Parts(
         suite,
         agent,
@@ -111,6 +111,14 @@ def set_up(
         clock=time.time,
     )
     return Setup(suite, parts, isolation, _probed(suite, judge), budget)
+
+
+def _agent(options: LiveOptions, prices: Prices) -> Any:
+    if options.protocol == "mini-swe-agent":
+        from harness.agents.minisweagent import MiniSweAgent
+
+        return MiniSweAgent(options.limits, prices)
+    return Agent(dialogue(options.protocol), options.limits, prices)
 
 
 def _sandbox(suite: str, isolation: str) -> tuple[Callable[[Any], Any], str]:

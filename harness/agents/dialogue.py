@@ -111,7 +111,7 @@ def dialogue(name: str) -> Dialogue:
     """The dialogue of that name. Raises ``UnknownName``."""
     known: dict[str, type[FunctionCalling] | type[FencedText]] = {"functions": FunctionCalling, "text": FencedText}
     if name not in known:
-        raise UnknownName("agent protocol", name, known)
+        raise UnknownName("agent protocol", name, [*known, "mini-swe-agent"])
     return known[name]()
 
 

@@ -74,7 +74,9 @@ def run(
     boundaries: Annotated[
         str, typer.Option(help="told: the engine learns where tasks begin; judged: it does not.")
     ] = "told",
-    protocol: Annotated[str, typer.Option(help="functions, or text (one bash block an answer).")] = "functions",
+    protocol: Annotated[
+        str, typer.Option(help="functions, text (one bash block an answer), mini-swe-agent.")
+    ] = "functions",
     steps: Annotated[int, typer.Option(min=1, help="Steps a task may take.")] = 100,
     task_seconds: Annotated[float, typer.Option(help="Seconds a task may take.")] = 3_600.0,
     task_cost: Annotated[float | None, typer.Option(help="Cost a task may reach.")] = None,
