@@ -61,7 +61,7 @@ def test_two_tasks_share_one_conversation(tmp_path: Path) -> None:
     ends = []
     for position, task in enumerate(tasks):
         talk.begin_task(task.id, position)
-        ends.append(agent.play(talk, task, Shell()))  # type: ignore[arg-type]
+        ends.append(agent.play(talk, task, Shell()))
         assert all(call.purpose == "agent" for call in talk.end_task())
     assert [(end.answer, end.steps, end.complaints) for end in ends] == [("the patch", 3, 1), ("the patch", 1, 0)]
     assert [m.role for m in talk.history] == [
