@@ -50,7 +50,8 @@ class LlmPersonaBuilder:
                 task="l3-persona",
                 timeout=self.settings.persona_timeout_ms / 1000,
             )
-            answer = work_with_files(self.model, Sandbox(work, only=[PERSONA]), ask)
+            sandbox = Sandbox(work, only=[PERSONA])
+            answer = work_with_files(self.model, sandbox, ask)
             path = work / PERSONA
             text = path.read_text(encoding="utf-8") if path.exists() else ""
         finally:
@@ -58,8 +59,8 @@ class LlmPersonaBuilder:
         if text.strip() in ("", before.strip()) and "[m_" in answer:
             text = answer
         body = strip_navigation(text).strip()
-        if not body:
-            raise BadAnswer("l3-persona: the model wrote nothing")
+        if not body or (not sandbox.calls and "[m_" not in answer):
+            raise BadAnswer(f"l3-persona: the model wrote nothing and said {answer[:60]!r}")
         return body
 
     def _system(self, before: str, limit: int) -> str:

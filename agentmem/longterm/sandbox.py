@@ -25,11 +25,12 @@ class Refused(Exception):
 
 
 class Sandbox:
-    """The files of one folder. ``only`` limits them to certain names."""
+    """The files of one folder. ``only`` limits them to certain names; ``calls`` counts what was called."""
 
     def __init__(self, folder: Path, only: Sequence[str] | None = None) -> None:
         self.folder = folder
         self.only = None if only is None else frozenset(only)
+        self.calls = 0
         self._tools: dict[str, Callable[..., str]] = {
             "list_files": self._list,
             "read_file": self._read,
@@ -51,6 +52,7 @@ class Sandbox:
 
     def call(self, call: ToolCall) -> str:
         """Run one call; a refusal begins with "refused:"."""
+        self.calls += 1
         try:
             tool = self._tools.get(call.name)
             if tool is None:

@@ -58,8 +58,7 @@ class LlmSceneBuilder:
     def build(
         self, profile: Profile, scenes: Sequence[Scene], changed: Sequence[Atom], state: dict[str, Any], now: str
     ) -> Built:
-        """See ``SceneBuilder``. Raises ``BadAnswer`` when the model touched no file although there are new memories
-        and no scene yet."""
+        """See ``SceneBuilder``. Raises ``BadAnswer`` when the model used no tool at all."""
         work = Path(tempfile.mkdtemp(prefix="agentmem-scenes-"))
         try:
             for scene in scenes:
@@ -69,12 +68,13 @@ class LlmSceneBuilder:
                 task="l2-scenes",
                 timeout=self.settings.scene_timeout_ms / 1000,
             )
-            answer = work_with_files(self.model, Sandbox(work), ask)
+            sandbox = Sandbox(work)
+            answer = work_with_files(self.model, sandbox, ask)
             edited = _read(work, scenes, now)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        if not scenes and not edited and any(atom.superseded_by is None for atom in changed):
-            raise BadAnswer("l2-scenes: the model wrote no scene")
+        if not sandbox.calls:
+            raise BadAnswer(f"l2-scenes: the model used no tool and said {answer[:60]!r}")
         return Built(tuple(edited), state, persona_request(answer))
 
     def _system(self) -> str:

@@ -16,15 +16,21 @@ from agentmem.longterm.profile import Profile
 from agentmem.longterm.scene_format import DELETED, END, START, Scene
 from agentmem.longterm.scenes import SUMMARY_CHARS, Built, weight_of
 from agentmem.longterm.similarity import statement
-from agentmem.longterm.words import content_words, keywords, language, most_common, names
+from agentmem.longterm.words import content_words, keywords, language, most_common, names, stem
 from agentmem.settings.longterm import Persona as PersonaSettings
 from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Atom, Scope
 
 LINE_CHARS = 300
-ENOUGH = 2.0  # shared words that put an atom into a scene
-NAME_WEIGHT = 2.0  # a shared name counts twice
+ENOUGH = 1.5  # weight of shared words that puts an atom into a scene: one word that says something, or a name
+WORD_WEIGHT, NAME_WEIGHT, PLAIN_WEIGHT = 1.5, 2.0, 0.5
 LABEL_WEIGHT = ENOUGH  # what was said in one scene of a conversation stays together
+_PLAIN = """
+bought buy collect decid decide enjoy feel found hate job live love loves lov mov move moved new number own plan play
+prefer start started studi visit want work bought last next great big small old young lot week weekend month morning
+evening night today tomorrow yesterday
+"""
+PLAIN = frozenset(map(stem, _PLAIN.split()))  # words that many topics share
 HEADINGS = {
     "persona": ("Facts and preferences", "事实与偏好"),
     "instruction": ("Rules", "规则"),
@@ -108,7 +114,7 @@ class RulesSceneBuilder:
 
 def _likeness(group: _Group, words: AbstractSet[str], own: set[str], label: str) -> float:
     shared = words & group.words.keys()
-    score = sum(NAME_WEIGHT if word in own else 1.0 for word in shared)
+    score = sum(PLAIN_WEIGHT if w in PLAIN else NAME_WEIGHT if w in own else WORD_WEIGHT for w in shared)
     return score + (LABEL_WEIGHT if label and label in group.labels else 0.0)
 
 

@@ -12,7 +12,7 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nothing|without|cannot|nor|hate|dislike|detest|avoid|stopped|quit)\b|n't\b|不|没|无|讨厌|别|禁止",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
+_NUMBER = re.compile(r"\w*\d\w*(?:[.:/-]\w+)*")  # 12, 2026-01-01, 0b, v1.2
 
 
 @dataclass(frozen=True, slots=True)
