@@ -65,10 +65,10 @@ class Forgetter:
             self.store.delete_scope(scope)
             for key in self._state_keys(scope):
                 self.store.set_state(key, None)
-        self.store.scrub()
         lines = self.journal.forget(scope, lambda line: True)
         Profile(self.root, scope).remove()
         self._drop(refs)
+        self.store.scrub()
         left = dict(self.store.traces(scope).counts)
         gone = [turn.id for turn in turns] + [atom.id for atom in atoms]
         left |= self._left_in_files(scope, gone, refs, [t.content for t in turns] + [a.content for a in atoms])
@@ -93,10 +93,10 @@ class Forgetter:
             self.store.delete_turns(scope, [turn.id for turn in turns])
             self.store.delete_atoms(scope, [atom.id for atom in atoms])
             self._prune_states(scope, set(gone))
-        self.store.scrub()
         lines = self.journal.forget(scope, lambda line: _names(line, set(gone)))
         self._rewrite(scope)
         self._drop(refs)
+        self.store.scrub()  # last: everything before it may have left pages behind
         left = dict(self.store.traces(scope, gone).counts)
         left |= self._left_in_files(scope, gone, refs, [t.content for t in turns] + [a.content for a in atoms])
         return Forgotten(len(turns), len(atoms), lines, len(refs), left)
@@ -153,7 +153,8 @@ class Forgetter:
     def _change_scene_rows(self, scope: Scope, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         state = self.store.state(state_key("scenes", scope))
         if state is not None:
-            self.store.set_state(state_key("scenes", scope), {**state, "scenes": list(map(change, state["scenes"]))})
+            rows = [row for row in map(change, state.get("scenes", [])) if row["members"]]
+            self.store.set_state(state_key("scenes", scope), {**state, "scenes": rows})
 
     def _only_here(self, scope: Scope, gone: Sequence[Turn], every: Sequence[Turn]) -> set[str]:
         """Evidence that only these turns point to, in this scope and in all others."""
