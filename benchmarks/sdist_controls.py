@@ -1,6 +1,6 @@
 """Grades the controls of the sdist split: gold patch, empty patch, a patch that breaks tests; prints a line each.
 
-    AGENTMEM_DATA=DIR python benchmarks/sdist_controls.py [--only PART+PART] [--jobs N] [--gold-only]
+    AGENTMEM_DATA=DIR python benchmarks/sdist_controls.py [--only PART+PART] [--jobs N] [--controls NAME,NAME]
 
 Environments are built at first use (network), graded without network. Exits with 1 when a verdict is not the expected.
 """
@@ -26,11 +26,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of instance ids, separated by +")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--gold-only", action="store_true")
+    parser.add_argument("--controls", default="gold patch,empty patch,breaking patch", help="separated by commas")
     given = parser.parse_args()
     data = Path(os.environ["AGENTMEM_DATA"])
     suite = Sdist(SuiteContext(data, cache_folder(), TokenCounter(), opener(), options={"only": given.only}))
-    controls = ["gold patch"] if given.gold_only else list(suite.controls)
+    controls = given.controls.split(",")
     begun = time.monotonic()
 
     def one(task: Task) -> list[tuple[str, str, Outcome, float]]:
@@ -53,7 +53,7 @@ def main() -> int:
                 mark = "ok " if outcome.passed is expected else "BAD"
                 print(f"{mark} {task:40} {control:15} resolved={outcome.passed} {failed} {seconds:.1f} s", flush=True)
     count = len(suite.tasks())
-    grader = outcome.detail["grader"] if given.gold_only else results[0][2].detail["grader"]
+    grader = results[0][2].detail["grader"]
     print(
         f"{grader}; {time.monotonic() - begun:.0f} s; " + ", ".join(f"{c}: {n} of {count}" for c, n in totals.items())
     )

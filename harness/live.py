@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import random
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -178,58 +179,91 @@ def ledger_totals(folder: Path) -> dict[str, int]:
 
 
 class _Writer:
-    """Writes tasks as they end; sessions end in any order."""
+    """Writes tasks in the main thread, several at once: playing threads never wait for the disk."""
 
     def __init__(self, log: RunLog, parts: Parts, done: int, total: int, progress: Progress) -> None:
         self._log, self._parts, self._progress = log, parts, progress
         self._done, self._total = done, total
-        self._lock = threading.Lock()
 
-    def task(self, arm: Arm, played: Played) -> None:
-        """Rows first, then the transcript."""
-        with self._lock:
-            self._log.append(played.calls, [played.row])
+    def write(self, events: Sequence[_Event]) -> None:
+        """Rows first, then the transcripts, then the progress."""
+        tasks = [(event.job[0], event.played) for event in events if event.played is not None]
+        self._log.append((call for _, played in tasks for call in played.calls), [played.row for _, played in tasks])
+        agent, model = f"agentmem-bench {self._parts.agent.dialogue.name}", self._parts.model.name
+        lines: dict[str, list[dict[str, Any]]] = {}
+        for arm, played in tasks:
             if played.messages:
-                agent, model = f"agentmem-bench {self._parts.agent.dialogue.name}", self._parts.model.name
                 row = transcripts.record(played.task, played.messages, played.outcome, agent, model)
-                transcripts.append(self._parts.folder / "trajectories" / f"{slug(arm.name)}.jsonl", row)
-
-    def session(self, arm: Arm, session: Session[Task]) -> None:
-        """A session is over."""
-        with self._lock:
+                lines.setdefault(slug(arm.name), []).append(row)
+        for name, rows in lines.items():
+            transcripts.append(self._parts.folder / "trajectories" / f"{name}.jsonl", rows)
+        for arm, _, session in (event.job for event in events if event.over and event.error is None):
             self._done += 1
             self._progress(self._done, self._total, f"{session.id} {arm.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What a playing thread reports: a task that is over, or its job that is over, in order or by an error."""
+
+    job: Job
+    played: Played | None = None
+    over: bool = False
+    error: BaseException | None = None
 
 
 def _play_all(parts: Parts, todo: Sequence[Job], concurrency: int, writer: _Writer) -> HarnessError | None:
     """Play the jobs; after an error that makes the run invalid no new one begins, and that error is returned."""
     stop = threading.Event()
+    events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
 
     def one(job: Job) -> None:
         arm, attempt, session = job
-        with contextlib.closing(_tasks(parts, arm, attempt, session)) as tasks:
-            while not stop.is_set():
-                try:
-                    played = next(tasks, None)
-                except HarnessError:
-                    stop.set()  # here and not in the main thread, so that no other job begins in between
-                    raise
-                if played is None:
-                    writer.session(arm, session)
-                    return
-                writer.task(arm, played)
+        try:
+            with contextlib.closing(_tasks(parts, arm, attempt, session)) as tasks:
+                for played in tasks:
+                    events.put(_Event(job, played))
+                    if stop.is_set():
+                        break
+            events.put(_Event(job, over=True))
+        except BaseException as error:  # noqa: BLE001 - reported to the main thread, which raises it
+            stop.set()  # here and not there, so that no other job begins in between
+            events.put(_Event(job, over=True, error=error))
 
-    failure: HarnessError | None = None
+    def guarded(job: Job) -> None:
+        if stop.is_set():
+            events.put(_Event(job, over=True, error=_Skipped()))
+        else:
+            one(job)
+
+    errors: list[BaseException] = []
     with ThreadPoolExecutor(max(1, concurrency)) as pool:
-        for future in as_completed([pool.submit(one, job) for job in todo]):
-            try:
-                future.result()
-            except HarnessError as error:
-                failure = failure or error
-            except BaseException:
-                stop.set()  # a defect of ours, or Ctrl-C: let the other threads end at their next task
-                raise
-    return failure
+        left = len([pool.submit(guarded, job) for job in todo])
+        try:
+            while left:
+                batch = _drain(events)
+                writer.write(batch)
+                left -= sum(event.over for event in batch)
+                errors += [event.error for event in batch if event.error and not isinstance(event.error, _Skipped)]
+        except BaseException:
+            stop.set()  # Ctrl-C, or a disk that is full: the threads end at their next task
+            raise
+    defects = [error for error in errors if not isinstance(error, HarnessError)]
+    if defects:
+        raise defects[0]
+    return next((error for error in errors if isinstance(error, HarnessError)), None)
+
+
+class _Skipped(Exception):
+    """A job that did not begin because the run was stopped."""
+
+
+def _drain(events: queue.SimpleQueue[_Event]) -> list[_Event]:
+    """Wait for an event, then take every other that is there."""
+    batch = [events.get()]
+    while not events.empty():
+        batch.append(events.get())
+    return batch
 
 
 def _tasks(parts: Parts, arm: Arm, attempt: int, session: Session[Task]) -> Generator[Played, None, None]:

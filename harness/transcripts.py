@@ -27,11 +27,11 @@ def record(task: Task, messages: Sequence[Message], outcome: Outcome, agent: str
     }
 
 
-def append(path: Path, row: Mapping[str, Any]) -> None:
-    """Add one line. Line breaks of other scripts stay inside their line, because everything else is escaped."""
+def append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add lines. Line breaks of other scripts stay inside their line, because everything else is escaped."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="\n") as lines:
-        lines.write(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n")
+        lines.write("".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows))
 
 
 def _row(message: Message) -> dict[str, Any]:
