@@ -15,6 +15,10 @@ SUITES = {
     "personamem": "suites.personamem.environment:PersonaMem",
     "locomo": "suites.locomo.environment:LoCoMo",
     "longmemeval": "suites.longmemeval.environment:LongMemEval",
+    "swebench-mini": "suites.swebench.mini.suite:SweBenchMini",
+    "aalcr-mini": "suites.aalcr.mini.suite:AaLcrMini",
+    "widesearch-mini": "suites.widesearch.mini.suite:WideSearchMini",
+    "personamem-mini": "suites.personamem.mini.suite:PersonaMemMini",
 }
 
 

@@ -18,7 +18,7 @@ GONE = "[gone]"
 class AmnesiaParameters(FullParameters):
     """Parameters of ``amnesia``."""
 
-    last: int = Field(1, ge=1)
+    last: int = Field(2, ge=1)
     """How many of the newest tool outputs it still has."""
 
 

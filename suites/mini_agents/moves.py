@@ -50,9 +50,9 @@ class Drill:
     ref: str
     pattern: str | None
 
-    def call(self, ref: str, pattern: str) -> tuple[str, dict[str, Any]]:
+    def call(self, ref: str, pattern: str | None) -> tuple[str, dict[str, Any]]:
         """The call that reads the lines of a result in which the pattern occurs, or the result."""
-        return self.name, {self.ref: ref} | ({self.pattern: pattern} if self.pattern else {})
+        return self.name, {self.ref: ref} | ({self.pattern: pattern} if self.pattern and pattern else {})
 
 
 def drill_of(tools: Mapping[str, Mapping[str, Any]]) -> Drill | None:

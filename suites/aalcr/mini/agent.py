@@ -38,7 +38,7 @@ def policy(view: View) -> Move:
 
 
 def _find(view: View, read: Callable[[str], Found | None], document: str, pattern: str) -> Found:
-    """What ``read`` finds in sight. Raises ``Gap`` with the way to it: the pages of the document that should have it."""
+    """What ``read`` finds in sight. Raises ``Gap`` with the way to it: the pages of the document that has it."""
     found = view.first(read)
     if found is not None:
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from harness.errors import JudgeFailed, UnknownName
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
 from suites.aalcr.environment import REFUSAL, SYSTEM, Documents
+from suites.aalcr.mini.agent import is_request, policy
 from suites.aalcr.mini.generate import MiniQuestion, generate
 from suites.aalcr.score import RIGHT, WRONG, score
 from suites.answering import Library
+from suites.mini_agents.player import Player
 
 NAME = "aalcr-mini"
 DEFAULTS = {"seed": 0, "sets": 4, "each": 4}
@@ -37,7 +39,7 @@ class ExactJudge:
 
 
 class AaLcrMini:
-    """Options: ``seed``, ``sets`` (document sets), ``each`` (questions over a set). ``context.judge`` goes before ours."""
+    """Options: ``seed``, ``sets`` (document sets), ``each`` (questions a set). ``context.judge`` goes before ours."""
 
     name = NAME
     controls = ("gold answer", "refusal")
@@ -51,6 +53,10 @@ class AaLcrMini:
     def tasks(self) -> Sequence[Task]:
         """The questions, set by set."""
         return [_task(question) for question in self._questions.values()]
+
+    def script(self, tasks: Sequence[str]) -> Callable[..., Message]:
+        """The scripted agent for one session."""
+        return Player(policy, is_request)
 
     def environment(self, task: Task, folder: Path) -> Environment:
         """Tools over the documents of the question's set."""

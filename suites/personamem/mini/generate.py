@@ -23,7 +23,8 @@ TOPICS = {
     "crafts": ("weaving", "bookbinding", "pottery", "wood carving", "felting", "basketry"),
 }
 REASONS = (
-    "my wrists began to hurt", "the club closed down", "my neighbour complained", "it kept me awake", "it grew too dear",
+    "my wrists began to hurt", "the club closed down", "my neighbour complained", "it kept me awake",
+    "it grew too dear",
     "my sister took it over", "the season was over", "I had had my fill", "the doctor advised against it",
     "nobody would join me", "the shop stopped selling what it takes", "it takes up the whole table",
 )  # fmt: skip

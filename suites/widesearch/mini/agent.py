@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from suites.mini_agents.moves import Done, Gap, Move, find, look
 from suites.mini_agents.view import View
 from suites.widesearch.mini.phrases import COLUMNS, FACTS, LIST_TITLE, cell, coast_of, entries, results
@@ -38,4 +40,4 @@ def policy(view: View) -> Move:
 
 
 def _row(view: View, name: str) -> list[str | None]:
-    return [view.first(lambda text, column=column: cell(column, name, text)) for column in FACTS]
+    return [view.first(partial(cell, column, name)) for column in FACTS]

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,8 +18,10 @@ from agentmem.messages import Message
 from harness.errors import JudgeFailed, UnknownName
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
+from suites.mini_agents.player import Player
 from suites.outcomes import Mode
 from suites.widesearch.environment import Web, markdown
+from suites.widesearch.mini.agent import is_request, policy
 from suites.widesearch.mini.generate import Coast, generate, site
 from suites.widesearch.mini.phrases import REQUEST
 from suites.widesearch.providers import Frozen
@@ -74,6 +76,10 @@ class WideSearchMini:
         """One request a coast."""
         return [_task(name, coast) for name, coast in self._coasts.items()]
 
+    def script(self, tasks: Sequence[str]) -> Callable[..., Message]:
+        """The scripted agent for one session."""
+        return Player(policy, is_request)
+
     def environment(self, task: Task, folder: Path) -> Environment:
         """Search and pages over the frozen index."""
         return Web(self._source, partial(self._score, self._coasts[task.id]))
@@ -92,7 +98,7 @@ class WideSearchMini:
         judge = self._context.judge or EqualWords()
         outcomes = {mode: score(answer, coast.gold_csv, EVALUATION, judge=judge, now=now, mode=mode) for mode in MODES}
         chosen = outcomes[self._context.mode]
-        more = {"modes": {mode: outcome.passed for mode, outcome in outcomes.items()}}
+        more: dict[str, Any] = {"modes": {mode: outcome.passed for mode, outcome in outcomes.items()}}
         more |= {} if self._context.judge else {"judged_by": JUDGED_BY}
         return replace(chosen, detail={**chosen.detail, **more})
 

@@ -1,0 +1,140 @@
+"""The embedded repositories live: a shell in each, graded by its tests in another sandbox."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentmem.messages import Message, ToolCall
+from harness.errors import UnknownName
+from harness.protocols import Environment, Sandbox, SuiteContext
+from harness.types import Outcome, SandboxSpec, Task
+from suites.swebench.environment import BASH, task_prompt
+from suites.swebench.mini.environment import (
+    VIRTUAL_ROOT,
+    CommandResult,
+    command_environment,
+    make_tools,
+    observation,
+    scrubber,
+)
+from suites.swebench.mini.generate import generate
+from suites.swebench.mini.grade import passed_tests, with_original_tests
+from suites.swebench.mini.patches import apply_patch
+from suites.swebench.mini.script import Script
+from suites.swebench.mini.tasks import MiniTask, write_files
+
+NAME = "swebench-mini"
+DEFAULTS = {"seed": 0, "tasks": 10}
+HOW = "The tests run with `python -m unittest`; nothing has to be installed."
+
+
+class SweBenchMini:
+    """Options: ``seed``, ``tasks`` (at most 50 are different)."""
+
+    name = NAME
+    controls = ("gold patch", "empty patch")
+
+    def __init__(self, context: SuiteContext) -> None:
+        seed, count = (int(context.options.get(key, some)) for key, some in DEFAULTS.items())
+        self._tasks = {task.id: task for task in generate(seed, count)}
+        self._context = context
+
+    def tasks(self) -> Sequence[Task]:
+        """One task a repository."""
+        return [_task(one) for one in self._tasks.values()]
+
+    def script(self, tasks: Sequence[str]) -> Callable[..., Message]:
+        """The scripted agent for one session."""
+        return Script([self._tasks[name] for name in tasks])
+
+    def environment(self, task: Task, folder: Path) -> Environment:
+        """A copy of the repository with a shell in it."""
+        return Repository(self._tasks[task.id], self._context.open_sandbox)
+
+    def control(self, name: str, task: Task) -> Outcome:
+        """Grade the repository with its gold patch, or as it is."""
+        if name not in self.controls:
+            raise UnknownName("control", name, self.controls)
+        one = self._tasks[task.id]
+        return grade(one, apply_patch(one.files, one.gold_patch) if name == "gold patch" else one.files, self._open)
+
+    @property
+    def _open(self) -> Callable[[SandboxSpec], Sandbox]:
+        return self._context.open_sandbox
+
+
+class Repository:
+    """One task's environment."""
+
+    def __init__(self, task: MiniTask, open_sandbox: Callable[[SandboxSpec], Sandbox]) -> None:
+        self._task = task
+        self._open = open_sandbox
+        self._folder = tempfile.TemporaryDirectory(prefix="agentmem-task-")
+        self._repo = Path(self._folder.name) / "repo"
+        write_files(task.files, self._repo)
+        self._sandbox = open_sandbox(_spec(self._repo, Path(self._folder.name)))
+        self._scrub = scrubber(Path(self._sandbox.root))
+
+    def tools(self) -> list[dict[str, Any]]:
+        """One tool: bash."""
+        return [BASH]
+
+    def execute(self, call: ToolCall) -> Message:
+        """Run a command; its exit code and output come back without what differs from run to run."""
+        command = json.loads(call.arguments or "{}").get("command")
+        if not isinstance(command, str) or not command.strip():
+            return Message("tool", "error: bash needs a command", tool_call_id=call.id, name=call.name, is_error=True)
+        ran = self._sandbox.run(command)
+        code = 124 if ran.code is None else ran.code
+        text = observation(CommandResult(code, self._scrub(ran.output)))
+        return Message("tool", text, tool_call_id=call.id, name=call.name, is_error=code != 0)
+
+    def finish(self, answer: str) -> Outcome:
+        """Grade the sources as they are now. The answer in words plays no part."""
+        files = {
+            path.relative_to(self._repo).as_posix(): path.read_bytes().decode("utf-8", errors="backslashreplace")
+            for path in sorted(self._repo.rglob("*.py"))
+            if path.is_file() and not path.is_symlink()
+        }
+        return grade(self._task, files, self._open)
+
+    def close(self) -> None:
+        """Remove the copy."""
+        self._sandbox.close()
+        self._folder.cleanup()
+
+
+def grade(task: MiniTask, files: Mapping[str, str], open_sandbox: Callable[[SandboxSpec], Sandbox]) -> Outcome:
+    """Run the original tests on some sources in a sandbox of their own. Passed is: every deciding test passes."""
+    with tempfile.TemporaryDirectory(prefix="agentmem-grade-") as folder:
+        write_files(with_original_tests(task, files), Path(folder) / "repo")
+        sandbox = open_sandbox(_spec(Path(folder) / "repo", Path(folder)))
+        try:
+            log = sandbox.run(f"{task.test_command} -v").output
+        finally:
+            sandbox.close()
+    passed = passed_tests(log)
+    failed = [name for name in task.test_ids if name not in passed]
+    return Outcome("scored", not failed, float(not failed), detail={"failed": failed})
+
+
+def _spec(repo: Path, folder: Path) -> SandboxSpec:
+    tools = make_tools(folder / "tools")
+    return SandboxSpec(
+        work=str(repo),
+        inside=VIRTUAL_ROOT,
+        read_only=tuple(dict.fromkeys((str(tools), sys.prefix, sys.base_prefix))),
+        environment=command_environment(tools),
+        seconds=60.0,
+    )
+
+
+def _task(one: MiniTask) -> Task:
+    system, request = task_prompt(one.repo, one.problem_statement)
+    prompt = (system, Message("user", f"{request.content}\n{HOW}", kind="task"))
+    return Task(one.id, NAME, prompt, {"kind": one.kind, "domain": one.domain})
