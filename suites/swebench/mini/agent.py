@@ -24,10 +24,10 @@ from suites.swebench.mini.view import (
     edited_path,
     failing_tests,
     fingerprint_of,
+    folder_of_tests,
     is_test_path,
     listing,
     passed,
-    test_folder,
     tracebacks,
 )
 
@@ -145,7 +145,7 @@ class ScriptedAgent:
                 self._done.append(fix)
                 self._phase = Phase.CHECK
                 return answer
-        lead = next_lead(view, self._style) or next_lead(view, self._style, follow=True)
+        lead = next_lead(view, self._style)
         if lead is None:
             raise Missing(*self._again(view))
         return lead
@@ -159,7 +159,7 @@ class ScriptedAgent:
         return "I have been there but cannot recall it. I look again.", lost[self.repeats % len(lost)].command
 
     def _folder(self, view: View) -> str:
-        folder = view.first(test_folder)
+        folder = view.first(folder_of_tests)
         if folder is None:
             raise Missing(*self._style.look())
         return folder
@@ -182,14 +182,13 @@ def fixes_of(patch: str) -> list[Fix]:
     """What the agent is told of a gold patch: for each hunk, a fingerprint and the new lines."""
     found = []
     for hunk in hunks(patch):
-        changed = [i for i, line in enumerate(hunk.lines) if line[0] != " "]
+        marks = [mark for mark, _ in hunk.lines]
+        changed = [i for i, mark in enumerate(marks) if mark != " "]
         first, last = changed[0], changed[-1]
-        if all(
-            line[0] != "-" for line in hunk.lines[first : last + 1]
-        ):  # only added: a line on each side is the anchor
-            first, last = max(0, first - 1), min(len(hunk.lines) - 1, last + 1)
+        if "-" not in marks:  # lines are only added: those around them are the anchor
+            first, last = max(0, first - 1), min(len(marks) - 1, last + 1)
         lines = hunk.lines[first : last + 1]
-        old = [line[1:] for line in lines if line[0] in " -"]
-        new = tuple(line[1:] for line in lines if line[0] in " +")
-        found.append(Fix(fingerprint_of(old), len(old), new))
+        old = [text.rstrip("\n") for mark, text in lines if mark in " -"]
+        new = [text.rstrip("\n") for mark, text in lines if mark in " +"]
+        found.append(Fix(fingerprint_of(old), len(old), tuple(new)))
     return found

@@ -150,7 +150,7 @@ def _quoted(lines: Sequence[str]) -> str:
 
 def _pattern(text: str) -> str:
     """A basic regular expression for exactly this text."""
-    return re.sub(r"([\\.*\[\]^$])", r"\\\1", text)
+    return re.sub(r"([\\.*\[^$])", r"\\\1", text)
 
 
 def _replacement(text: str) -> str:

@@ -25,6 +25,7 @@ from harness.errors import EnvironmentFailed
 
 VIRTUAL_ROOT = "/testbed"
 OUTPUT_LIMIT = 10_000  # characters; longer output keeps its head and tail, as mini-swe-agent does
+TIMED_OUT = 124  # exit code of a command that was killed for its time, as coreutils' timeout has it
 FILE_LIMIT_KIB = 16_384  # no command may write a larger file, its own output included
 
 _TOO_LONG = (
@@ -53,7 +54,7 @@ class Shell:
         self._bash = bash
         self._directory = directory.resolve()
         self._timeout = timeout
-        self._environment = _environment(tools.resolve())
+        self._environment = command_environment(tools.resolve())
         self._scrub = scrubber(self._directory)
 
     def run(self, command: str) -> CommandResult:
@@ -62,11 +63,13 @@ class Shell:
             code = self._run(command, output)
             output.seek(0)
             text = output.read().decode("utf-8", errors="backslashreplace")
+        if code == TIMED_OUT:
+            text += f"\n[killed: it did not end within {self._timeout:g} s]\n"
         return CommandResult(code, self._scrub(text))
 
     def _run(self, command: str, output: IO[bytes]) -> int:
         process = subprocess.Popen(
-            [self._bash, "--norc", "-c", f"ulimit -f {FILE_LIMIT_KIB}\n{command}"],
+            [self._bash, "--norc", "-c", f"ulimit -f {FILE_LIMIT_KIB} 2>/dev/null\n{command}"],
             cwd=self._directory,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -87,7 +90,7 @@ class Shell:
         finally:
             timer.cancel()
             _kill_group(process.pid)  # also what a command left running in the background
-        return 124 if late.is_set() else code
+        return TIMED_OUT if late.is_set() else code
 
 
 def observation(result: CommandResult, limit: int = OUTPUT_LIMIT) -> str:
@@ -129,7 +132,7 @@ def make_tools(folder: Path) -> Path:
     return folder
 
 
-def _environment(tools: Path) -> dict[str, str]:
+def command_environment(tools: Path) -> dict[str, str]:
     """The whole environment of a command; nothing else is passed on, so no key can leak into an output."""
     return {
         "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', os.defpath)}",

@@ -9,6 +9,7 @@ import sys
 import unittest
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from suites.swebench.mini.commands import Answer, Style, searched_name
 from suites.swebench.mini.view import Frame, View, definitions, is_test_path, listing, tracebacks
@@ -24,32 +25,22 @@ _ORDINARY = frozenset(
 Shown = Mapping[str, Mapping[int, str]]
 
 
-def next_lead(view: View, style: Style, follow: bool = False) -> Answer | None:
-    """The next search or reading, None when nothing is left. ``follow`` also counts what pointers lead to.
+def next_lead(view: View, style: Style) -> Answer | None:
+    """The next search or reading, None when nothing is left.
 
     In this order: places in the traceback; the rest of files that were read in part; what the test calls; what
     the code shown so far calls.
     """
-    notes = _Notes(view, style, _shown_files(view, follow))
+    notes = _Notes.of(view, style)
     frames = view.first(tracebacks) or ()
     own = [frame for frame in reversed(frames) if not is_test_path(frame.path)]
-    leads = [
-        *(notes.place(frame.function, frame.path, frame.line - 12, frame.line) for frame in own),
-        *(notes.rest(path) for path in notes.shown if not is_test_path(path)),
-        *(notes.name(name) for name in notes.likely(_called_by_tests(frames, notes.shown))),
-        *(notes.name(name) for name in notes.likely(_called_by_sources(notes.shown))),
-    ]
+    leads = chain(
+        (notes.place(frame.function, frame.path, frame.line - 12, frame.line) for frame in own),
+        (notes.rest(path) for path in notes.shown if not is_test_path(path)),
+        (notes.name(name) for name in notes.likely(_called_by_tests(frames, notes.shown))),
+        (notes.name(name) for name in notes.likely(_called_by_sources(notes.shown))),
+    )
     return next((lead for lead in leads if lead is not None), None)
-
-
-def _shown_files(view: View, follow: bool) -> dict[str, dict[int, str]]:
-    """Every line of every file that was shown, by path and number; the newest showing of a line counts."""
-    files: dict[str, dict[int, str]] = {}
-    for path, lines in [*view.visible(listing), *(view.behind(listing) if follow else ())]:
-        known = files.setdefault(path, {})
-        for number, text in lines.items():
-            known.setdefault(number, text)
-    return files
 
 
 @dataclass(frozen=True)
@@ -59,11 +50,17 @@ class _Notes:
     view: View
     style: Style
     shown: Shown
+    legible: frozenset[str]
 
-    @property
-    def legible(self) -> set[str]:
-        """Commands whose output, lines of a file, still stands in the prompt."""
-        return {step.command for step in self.view.steps if listing(step) is not None}
+    @classmethod
+    def of(cls, view: View, style: Style) -> _Notes:
+        """``shown``: every line of every file by path and number; ``legible``: the commands that showed them."""
+        files: dict[str, dict[int, str]] = {}
+        commands = set()
+        for command, (path, lines) in view.each(listing):
+            commands.add(command)
+            files[path] = lines | files.get(path, {})  # of a line shown twice the newest counts
+        return cls(view, style, files, frozenset(commands))
 
     def place(self, name: str, path: str, line: int, goal: int) -> Answer | None:
         """Read from ``line`` on, unless line ``goal`` stands there already or the very same was read before."""

@@ -11,15 +11,16 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from agentmem.messages import Message
+from suites.mini_agents.view import pointers
 from suites.swebench.mini.environment import VIRTUAL_ROOT
 from suites.swebench.mini.prompts import TASK_TAG
 
 Found = TypeVar("Found")
 
 _COMMAND = re.compile(r"```bash\n(.*?)\n```", re.DOTALL)
-_REF = re.compile(r"result_ref[\"'`]?\s*[:=]\s*[\"'`(<]?([\w./-]*\w)")
 _TEST_FILE = re.compile(r"^(?:\./)?((?:[\w.-]+/)*tests?)/(?:[\w-]+/)*test_\w+\.py$", re.MULTILINE)
 _FAILURE = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
+_RAN = re.compile(r"^Ran \d+ tests? in ", re.MULTILINE)
 _VERDICT = re.compile(r"^(?:OK|FAILED \(.*\))$", re.MULTILINE)
 _FRAME = re.compile(r'^  File "([^"]+)", line (\d+), in (\S+)\n(?:    (.*))?', re.MULTILINE)
 _NUMBERED = re.compile(r"^ *(\d+)[\t:](.*)$", re.MULTILINE)
@@ -29,7 +30,10 @@ _READ_PATH = re.compile(r"(?:nl -ba|cat -n|grep -n '') (\S+\.py)")
 
 @dataclass(frozen=True)
 class Seen:
-    """One step as the prompt shows it: a command, what stands for its output, and pointers to the whole of it."""
+    """One step as the prompt shows it: a command, what stands for its output, and pointers to the whole of it.
+
+    ``command`` is empty when the prompt no longer has it; then only texts that speak for themselves are understood.
+    """
 
     command: str
     text: str
@@ -65,21 +69,22 @@ class View:
 
     def first(self, read: Callable[[Seen], Found | None]) -> Found | None:
         """What ``read`` finds first, newest step first; only if nothing visible has it, pointers are followed."""
-        return next(chain(self.visible(read), self.behind(read)), None)
+        visible = (read(step) for step in reversed(self.steps))
+        behind = (read(whole) for step in reversed(self.steps) for whole in self._behind(step))
+        return next((found for found in chain(visible, behind) if found is not None), None)
 
-    def visible(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
-        """Everything ``read`` finds in what the prompt shows, newest step first."""
+    def each(self, read: Callable[[Seen], Found | None]) -> Iterator[tuple[str, Found]]:
+        """Command and what ``read`` finds in each step, newest first: visible, else behind the step's pointers."""
         for step in reversed(self.steps):
-            if (found := read(step)) is not None:
-                yield found
+            found = next((item for s in (step, *self._behind(step)) if (item := read(s)) is not None), None)
+            if found is not None:
+                yield step.command, found
 
-    def behind(self, read: Callable[[Seen], Found | None]) -> Iterator[Found]:
-        """Everything ``read`` finds behind pointers, newest step first. A step without its command means nothing."""
-        for step in reversed(self.steps):
-            for ref in step.refs if step.command else ():
-                text = self._follow(ref)
-                if text is not None and (found := read(Seen(step.command, text))) is not None:
-                    yield found
+    def _behind(self, step: Seen) -> Iterator[Seen]:
+        """The step as its pointers tell it."""
+        for ref in step.refs:
+            if (text := self._follow(ref)) is not None:
+                yield Seen(step.command, text)
 
     def _follow(self, ref: str) -> str | None:
         if ref not in self._fetched:
@@ -101,7 +106,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[Seen]:
         if message.role == "assistant":
             command = command_of(message)
         elif message.role != "system":
-            refs = (*message.refs, *_REF.findall(message.content))
+            refs = (*message.refs, *pointers(message.content))
             yield Seen(command, message.content, tuple(dict.fromkeys(refs)))
             command = ""
 
@@ -112,9 +117,9 @@ def command_of(message: Message) -> str:
     return blocks[-1] if blocks else ""
 
 
-def test_folder(step: Seen) -> str | None:
+def folder_of_tests(step: Seen) -> str | None:
     """The folder of the tests, from a listing of files."""
-    if not step.command.startswith(("find ", "ls ")):
+    if not step.command.startswith(("find ", "ls ")) and step.command:
         return None
     folders = _TEST_FILE.findall(step.text)
     return min(folders, key=len) if folders else None
@@ -122,7 +127,7 @@ def test_folder(step: Seen) -> str | None:
 
 def failing_tests(step: Seen) -> tuple[str, ...] | None:
     """Ids of the tests that failed in a run, in order; empty when all passed; None when this is no test run."""
-    if "unittest" not in step.command:
+    if not _is_run(step):
         return None
     found = tuple(dict.fromkeys(dotted for _, dotted in _FAILURE.findall(step.text)))
     return found if found or passed(step) else None
@@ -130,13 +135,17 @@ def failing_tests(step: Seen) -> tuple[str, ...] | None:
 
 def passed(step: Seen) -> bool | None:
     """Whether a test run ended well; None when this is no test run, or its end is not shown."""
-    verdicts = _VERDICT.findall(step.text) if "unittest" in step.command else ()
+    verdicts = _VERDICT.findall(step.text) if _is_run(step) else ()
     return verdicts[-1] == "OK" if verdicts else None
+
+
+def _is_run(step: Seen) -> bool:
+    return "unittest" in step.command or (not step.command and _RAN.search(step.text) is not None)
 
 
 def tracebacks(step: Seen) -> tuple[Frame, ...] | None:
     """All frames within the repository that a test run shows, in order."""
-    if "unittest" not in step.command:
+    if not _is_run(step):
         return None
     root = f"{VIRTUAL_ROOT}/"
     found = [
@@ -152,7 +161,7 @@ def definitions(name: str) -> Callable[[Seen], tuple[tuple[str, int], ...] | Non
     pattern = re.compile(rf"^(?:\./)?([^\s:]+\.py):(\d+): *(?:def|class) {re.escape(name)}\b", re.MULTILINE)
 
     def read(step: Seen) -> tuple[tuple[str, int], ...] | None:
-        if "grep -rn" not in step.command:
+        if step.command and "grep -rn" not in step.command:
             return None
         return tuple((path, int(line)) for path, line in pattern.findall(step.text)) or None
 
