@@ -28,15 +28,15 @@ class ShortTermSettings(BaseModel):
     """How many of the newest messages of the model stay whole."""
     command: int = Field(120, ge=0)
     """Older commands of the model are shortened to about this size; 0 leaves them."""
-    batch: int = Field(2_000, ge=0)
+    batch: int = Field(6_000, ge=0)
     """Nothing is rewritten before this many tokens can be saved at once, so that the cached prefix survives."""
     task: int = Field(12_000, ge=500)
     """Size beyond which the oldest steps of a task fold into lines, requests not counted."""
-    canvas: int = Field(2_000, ge=100)
+    canvas: int = Field(3_000, ge=100)
     """Size of those lines together; older ones go into chunks."""
-    canvas_line: int = Field(30, ge=5)
+    canvas_line: int = Field(45, ge=5)
     """Size of what a line keeps of a result."""
     fill: float = Field(0.85, gt=0, le=1)
     """Share of the window that the prompt may fill; then even the newest results are shortened."""
-    low: float = Field(0.6, gt=0, le=1)
+    low: float = Field(0.4, gt=0, le=1)
     """Share of ``task`` to which a fold reduces it, so that it does not happen at every call."""

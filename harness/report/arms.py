@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-NOT_MEASURED = "not measured"
+from harness.tables import NOT_MEASURED
+
 HEADERS = (
     "arm",
     "tokens",
