@@ -23,7 +23,7 @@ def policy(view: View) -> Move:
     said = statements(question.topic, [*view.before, *(step.text for step in view.steps)])
     answer = _answer(question.kind, question.old, said)
     if answer is None:
-        return follow(view, _chats(view), f"comes to {question.topic},|-> refs/") or Done(LOST)
+        return follow(view, _chats(view), f"comes to {question.topic},|/chat-") or Done(LOST)
     letter = options(view.request).get(answer)
     return Done(LOST if letter is None else f"{FINAL} ({letter})")
 
