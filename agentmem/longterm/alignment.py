@@ -23,17 +23,18 @@ def align(stored: Sequence[str], given: Sequence[str], roles: Sequence[tuple[str
     """Compare keys of stored messages (oldest first, at least as many as given where there are) with the given ones.
 
     ``roles`` holds (role stored, role given) for each common place, counted from the start of both. ``whole`` says
-    that the host sends the full history; None means that nobody knows, and then a difference counts as an edit only
-    when at least two messages and half of what is stored agree before it.
+    that the host sends the full history. None means that nobody knows: then the same words said before somewhere in
+    the middle are said again, and a difference is an edit only when at least two messages and half of what is stored
+    agree before it.
     """
     shared = overlap(stored, given)
     if shared:
         return Match(tuple(range(shared, len(given))))
-    if len(given) > 1 and _holds(stored, given):
+    if whole and _holds(stored, given):
         return Match()  # an older state of the same conversation
     prefix = common_prefix(stored, given)
-    trusted = prefix >= 1 if whole else whole is None and prefix >= 2 and prefix * 2 >= len(stored)
-    if not trusted:
+    likely = whole is None and 2 <= prefix < len(given) and prefix * 2 >= len(stored)
+    if not (prefix >= 1 if whole else likely):
         return Match(tuple(range(len(given))))
     blocks = SequenceMatcher(None, stored[prefix:], given[prefix:], autojunk=False).get_opcodes()
     if not any(tag == "equal" for tag, *_ in blocks):

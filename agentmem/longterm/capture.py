@@ -6,8 +6,8 @@ second capture of the same turn adds nothing, an edited turn replaces the old te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
@@ -49,12 +49,13 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A message as it will be stored; ``key`` names it for comparison."""
+    """A message as it will be stored; ``key`` names it for comparison, ``copy`` counts equal ones before it."""
 
     said: Said
     content: str
     key: str
-    refs: tuple[str, ...] = field(default_factory=tuple)
+    refs: tuple[str, ...] = ()
+    copy: int = 0
 
 
 class Recorder:
@@ -82,15 +83,17 @@ class Recorder:
         start: int | None = None,
         whole: bool | None = None,
         outcome: Outcome = "ok",
+        then: Callable[[Captured], None] = lambda captured: None,
     ) -> Captured:
         """Record what is new in ``messages``.
 
         ``start`` is the index of the first new message when the host counted them before the turn. ``whole`` says
-        that the list is the full history, so that a message that differs was edited; see ``alignment``. Raises
-        ``StoreError`` or ``EvidenceWriteFailed``; nothing was recorded then, and the same call may be made again.
+        that the list is the full history, so that a message that differs was edited; see ``alignment``. ``then`` is
+        called inside the transaction. Raises ``StoreError`` or ``EvidenceWriteFailed``; nothing was recorded then, and
+        the same call may be made again.
         """
         given = messages if start is None or not 0 <= start <= len(messages) else messages[start:]
-        lines = [line for said in given if (line := self._line(said)) is not None]
+        lines = _numbered(line for said in given if (line := self._line(said)) is not None)
         key = state_key("l0", scope, session)
         with self.store.transaction():
             state = self.store.state(key) or {}
@@ -103,15 +106,17 @@ class Recorder:
             for i, j in match.edited:
                 turns.append(replace(self._turn(lines[i], session, received, outcome, rows[j].position), id=rows[j].id))
             added = self.store.add_turns(scope, turns)
-            self.store.set_state(
-                key, self._checkpoint(scope, session, state, turns, bool(match.edited or added.replaced))
+            edited = bool(match.edited or added.replaced)
+            written = [turn for turn in turns if edited or turn.id in set(added.new)]
+            self.store.set_state(key, self._checkpoint(scope, session, state, written, edited))
+            captured = Captured(
+                new=added.new,
+                replaced=added.replaced,
+                unchanged=len(lines) - len(added.new) - len(added.replaced),
+                noise=len(given) - len(lines),
             )
-        return Captured(
-            new=added.new,
-            replaced=added.replaced,
-            unchanged=len(lines) - len(added.new) - len(added.replaced),
-            noise=len(given) - len(lines),
-        )
+            then(captured)
+        return captured
 
     def _line(self, said: Said) -> _Line | None:
         if said.role == "tool":
@@ -135,8 +140,8 @@ class Recorder:
     def _match(
         self, scope: Scope, session: str, lines: Sequence[_Line], state: dict[str, object], whole: bool | None
     ) -> tuple[Match, list[Turn]]:
-        """Which lines are new or edited. Lines with an id of the host need no comparison: the store knows ids."""
-        if all(line.said.id for line in lines):
+        """Which lines are new or edited. A line with an id or a time of the host is known by it: the store tells."""
+        if all(line.said.id for line in lines) or (not whole and all(_is_sure(line.said) for line in lines)):
             return Match(tuple(range(len(lines)))), []
         keys = [line.key for line in lines]
         count = state.get("count")
@@ -144,7 +149,7 @@ class Recorder:
             return Match(tuple(range(count, len(keys)))), []
         rows = self.store.turns_before(scope, EVERYTHING, len(keys), session)
         match = align([_stored_key(row) for row in rows], keys, _roles(rows, lines), whole=False)
-        if whole is not False and len(match.new) == len(keys):
+        if len(match.new) == len(keys) and (whole or (whole is None and keys[:2] == state.get("head"))):
             rows = self.store.turns_before(scope, EVERYTHING, EVERYTHING, session)
             rows.sort(key=lambda row: row.position)
             match = align([_stored_key(row) for row in rows], keys, _roles(rows, lines), whole)
@@ -160,7 +165,10 @@ class Recorder:
             metadata |= {"tool": said.tool, "error": said.is_error}
         elif looks_injected(line.content):
             metadata["flagged"] = True
-        id = f"{session}:{said.id}" if said.id else f"t_{digest(session, str(position), line.key)}"
+        if said.id:
+            id = f"{session}:{said.id}"
+        else:
+            id = f"t_{digest(session, line.key, str(line.copy) if _is_sure(said) else f'@{position}')}"
         offset = datetime.fromtimestamp(timestamp / 1000, UTC).astimezone(self.zone).utcoffset()
         return Turn(
             id=id,
@@ -185,12 +193,35 @@ class Recorder:
         if edited:
             rows = self.store.turns_before(scope, EVERYTHING, EVERYTHING, session)
             keys = [_stored_key(row) for row in sorted(rows, key=lambda row: row.position)]
-            count, chain = len(keys), _chain("", keys)
+            count, chain, head = len(keys), _chain("", keys), keys[:2]
         else:
             keys = [str(turn.metadata["key"]) for turn in turns]
+            known = state.get("head")
+            head = ([*known, *keys] if isinstance(known, list) else keys)[:2]
             count, chain = _number(state.get("count")) + len(keys), _chain(str(state.get("chain", "")), keys)
         last = max([_number(state.get("last_captured_timestamp"))] + [turn.timestamp for turn in turns])
-        return {"position": position, "count": count, "chain": chain, "last_captured_timestamp": last}
+        return {
+            "position": position,
+            "count": count,
+            "chain": chain,
+            "head": head,
+            "last_captured_timestamp": last,
+        }
+
+
+def _is_sure(said: Said) -> bool:
+    """True for a message that its host names or times."""
+    return bool(said.id) or said.timestamp is not None
+
+
+def _numbered(lines: Iterable[_Line]) -> list[_Line]:
+    """Equal lines in one list are told apart by a number."""
+    seen: dict[str, int] = {}
+    found = []
+    for line in lines:
+        found.append(replace(line, copy=seen.get(line.key, 0)))
+        seen[line.key] = seen.get(line.key, 0) + 1
+    return found
 
 
 def _key(said: Said, content: str) -> str:

@@ -6,7 +6,8 @@ thread, a test with a clock that it moves) is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from threading import RLock
 from typing import Any, Protocol, TypeVar
@@ -146,6 +147,12 @@ class Scheduler:
             if goes_on():
                 done.append(self._write_persona(each))
         return done
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing runs inside; waits for what is running."""
+        with self._working:
+            yield
 
     def pending(self) -> list[Pending]:
         """What waits, and why."""

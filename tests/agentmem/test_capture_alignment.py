@@ -19,8 +19,14 @@ ALIKE = [("user", "user")] * 50
         ("abcd", "cdef", None, "ef", ""),  # its end
         ("abcd", "cd", None, "", ""),  # the same turn once more
         ("abcd", "ef", None, "ef", ""),  # only what is new
-        ("abcdef", "bcd", None, "", ""),  # an older state
-        ("abcd", "abXY", True, "", "XY"),  # edited and said anew
+        ("abcdef", "bcd", True, "", ""),  # an older state
+        (
+            "abcdef",
+            "bcd",
+            None,
+            "bcd",
+            "",
+        ),  # the same words once more        ("abcd", "abXY", True, "", "XY"),  # edited and said anew
         ("abcd", "abX", None, "", "X"),  # the same, found without being told
         ("abcd", "aXYZ", None, "aXYZ", ""),  # one equal message in front is not enough to take it for an edit
         ("abcd", "aXYZ", True, "", "XYZ"),

@@ -59,10 +59,11 @@ class World:
     def capture(
         self, messages: Sequence[Mapping[str, Any]], session: str = "s", scope: Scope = ANA, **more: Any
     ) -> Captured:
-        with self.store.transaction():
-            captured = self.recorder.capture(scope, session, read_messages(messages), **more)
+        def notify(captured: Captured) -> None:
             if captured.new or captured.replaced:
                 self.scheduler.notify(scope, session)
+
+        captured = self.recorder.capture(scope, session, read_messages(messages), then=notify, **more)
         self.journal.follow(scope)
         return captured
 
