@@ -11,7 +11,9 @@ from agentmem.offload.evidence import EvidenceStore
 from agentmem.tokens import Counter
 
 TITLE = "Finished tasks (the pointer leads to each one's record):"
-FILE = re.compile(r"[\w./-]*\w\.(?:py|js|ts|go|rs|java|c|h|cpp|md|toml|cfg|json|ya?ml|txt|sh|rb)\b")
+WORD = re.compile(r"[\w./-]+")
+FILE = re.compile(r".*\w\.(?:py|js|ts|go|rs|java|c|h|cpp|md|toml|cfg|json|ya?ml|txt|sh|rb)")
+LONGEST_PATH = 200  # characters
 
 
 class TaskHistory:
@@ -74,7 +76,7 @@ def touched(messages: Sequence[Message]) -> list[str]:
     for message in reversed(messages):
         if message.role == "assistant":
             text = message.content + " ".join(call.values() for call in message.tool_calls)
-            for path in reversed(FILE.findall(text)):
+            for path in reversed([word for word in WORD.findall(text) if _is_file(word)]):
                 found.setdefault(path)
     return list(found)
 
@@ -86,3 +88,7 @@ def record(messages: Sequence[Message], refs: Sequence[str | None]) -> str:
         who = "result" if message.is_result else message.role
         parts.append(f"[{who}] {ref}" if ref else f"[{who}] {sent_text(message)}")
     return "\n".join(parts)
+
+
+def _is_file(word: str) -> bool:
+    return len(word) <= LONGEST_PATH and FILE.fullmatch(word) is not None

@@ -23,6 +23,9 @@ from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
 
 
+CANVAS_SHARE = 0.2  # of the window: what folded steps may take at most
+
+
 @dataclass(eq=False, slots=True)
 class Item:
     """One message of the task: as it came, as it is shown, and where its whole text lies on disk."""
@@ -88,7 +91,8 @@ class ShortTerm:
     def _start(self) -> None:
         """A task with nothing in it."""
         settings = self.settings
-        self._folded = Folded(self._number + 1, self.store, self._counter, settings.canvas, settings.canvas_line)
+        canvas = min(settings.canvas, int(CANVAS_SHARE * self._window))
+        self._folded = Folded(self._number + 1, self.store, self._counter, canvas, settings.canvas_line)
         self._items: list[Item] = []
         self._tokens = 0
         self._asked = 0  # the part of it that requests take
