@@ -127,9 +127,10 @@ class Tasks:
     def __init__(self, folder: Path, durable: bool = True) -> None:
         self._journal = Journal(folder / FILE, durable)
         self._tasks: list[Task] = []
+        self._by_id: dict[str, Task] = {}
         for number, row in enumerate(self._journal.rows, 1):
             try:
-                self._tasks.append(Task(**row))
+                self._add(Task(**row))
             except TypeError as error:
                 raise EvidenceCorrupt(f"{folder / FILE}: line {number} is no task ({error})") from error
         self._journal.rows.clear()
@@ -143,12 +144,17 @@ class Tasks:
         """A new stretch. Raises ``EvidenceWriteFailed``."""
         task = Task(f"t{len(self._tasks) + 1}", canvas, request[:200], time)
         self._journal.append(asdict(task))
-        self._tasks.append(task)
+        self._add(task)
         return task
 
     def canvas_of(self, task_id: str | None) -> str | None:
         """The canvas of a task by id; None for a short or an unknown one."""
-        return next((task.canvas for task in self._tasks if task.id == task_id), None)
+        task = self._by_id.get(task_id or "")
+        return None if task is None else task.canvas
+
+    def _add(self, task: Task) -> None:
+        self._tasks.append(task)
+        self._by_id[task.id] = task
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self._tasks)

@@ -57,7 +57,13 @@ class Entries:
     def __init__(self, folder: Path, durable: bool = True) -> None:
         self._journal = Journal(folder / FILE, durable)
         self._entries: dict[str, Entry] = {}
-        _fold(self._entries, self._journal.rows, self._journal.path)
+        self.unsummarised: dict[str, Entry] = {}  # no summary yet, oldest first
+        self.degraded: dict[str, Entry] = {}  # only a stand-in
+        self.unmapped: dict[str, Entry] = {}  # summarised, on no canvas
+        folded: dict[str, Entry] = {}
+        _fold(folded, self._journal.rows, self._journal.path)
+        for entry in folded.values():
+            self._put(entry)
         self._journal.rows.clear()
         self._seen = _count(self._entries.values())
 
@@ -81,7 +87,7 @@ class Entries:
             key = f"{call}#{number}"
         entry = Entry(key, call, tool_call, result_ref, timestamp, **more)
         self._journal.append({"event": "result", **{k: v for k, v in asdict(entry).items() if v is not None}})
-        self._entries[key] = entry
+        self._put(entry)
         self._seen[call] = number
         return entry
 
@@ -92,7 +98,8 @@ class Entries:
         """
         fresh = {key: replace(self[key], **_allowed(fields)) for key, fields in changes.items()}
         self._journal.extend({"event": "change", "key": key, **fields} for key, fields in changes.items())
-        self._entries.update(fresh)
+        for entry in fresh.values():
+            self._put(entry)
 
     def __getitem__(self, key: str) -> Entry:
         try:
@@ -112,6 +119,19 @@ class Entries:
     def pending(self) -> list[Entry]:
         """Entries that wait for a summary of their own, oldest first."""
         return [entry for entry in self if entry.pending]
+
+    def _put(self, entry: Entry) -> None:
+        self._entries[entry.key] = entry
+        lists = (
+            (self.unsummarised, entry.summary is None),
+            (self.degraded, entry.degraded),
+            (self.unmapped, entry.summary is not None and entry.node_id is None),
+        )
+        for kept, belongs in lists:
+            if belongs:
+                kept[entry.key] = entry
+            else:
+                kept.pop(entry.key, None)
 
     def of_node(self, node_id: str) -> list[Entry]:
         """Entries mapped to a canvas node, oldest first."""

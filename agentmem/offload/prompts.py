@@ -17,8 +17,9 @@ Answer with one JSON object and nothing else:
  "continuationMmdFile": file of a listed canvas to go on with, else null,
  "newTaskLabel": for a new long task a name in kebab-case of at most 30 characters, else null}"""
 
-CANVAS = """You keep the map of a task as a Mermaid flowchart. Put the new tool calls on it: calls with one purpose share
-a node; a dead end stays as a node with status blocked, so that nobody walks it again; only what was done, no plans.
+CANVAS = """You keep the map of a task as a Mermaid flowchart. Put the new tool calls on it: calls with one purpose
+share a node; a dead end stays as a node with status blocked, so that nobody walks it again; only what was done, no
+plans.
 
 A node is one line: ID["stage: action<br/>status: done|doing|paused|blocked<br/>summary: at most 150 characters"]. Ids
 begin with the prefix given and go on counting. The whole canvas stays under 4,000 characters: merge old nodes that
