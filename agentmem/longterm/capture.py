@@ -107,7 +107,8 @@ class Recorder:
                 turns.append(replace(self._turn(lines[i], session, received, outcome, rows[j].position), id=rows[j].id))
             added = self.store.add_turns(scope, turns)
             edited = bool(match.edited or added.replaced)
-            written = [turn for turn in turns if edited or turn.id in set(added.new)]
+            new = set(added.new)
+            written = [turn for turn in turns if edited or turn.id in new]
             self.store.set_state(key, self._checkpoint(scope, session, state, written, edited))
             captured = Captured(
                 new=added.new,

@@ -78,6 +78,8 @@ class Journal:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(_text(line) for line in rows)
             count, reached = count + len(rows), int(rows[-1]["seq"])
+            if len(rows) < PAGE:
+                break
         self._known[kind, scope] = (path, _size(path), reached)
         return count
 
