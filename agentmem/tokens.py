@@ -70,8 +70,8 @@ def encoding(name: str) -> tiktoken.Encoding:
     import tiktoken
 
     folder = cache_folder() / "tiktoken"
-    _unpack(name, folder / ENCODINGS[name])
     with _loading, _environment("TIKTOKEN_CACHE_DIR", str(folder)):
+        _unpack(name, folder / ENCODINGS[name])  # one thread at a time: the part file is named by process
         return tiktoken.get_encoding(name)
 
 
