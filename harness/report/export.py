@@ -28,7 +28,7 @@ def rows(data: RunData) -> dict[str, Rows]:
     return {
         "arms": [_flat(record) for record in data.summary["arms"]],
         "tasks": [_without(task_to_row(row, data.summary["recipe"]), "detail") for row in data.rows],
-        "calls": [_call(row) for arm in data.arms for row in data.calls[arm]],
+        "calls": [_call(row) for found in data.calls.values() for row in found],
     }
 
 

@@ -14,10 +14,10 @@ from harness.compare.outcomes import Options as Statistics
 from harness.report.arms import notes as arm_notes
 from harness.report.html_choose import choose, focus_arm
 from harness.report.html_data import RunData, call_columns, load, pack, task_columns
-from harness.report.html_jobs import make_jobs
+from harness.report.html_jobs import embedded, make_jobs
 from harness.report.html_plots import plots, swatch
 from harness.report.html_prompts import Packed, assemble_all
-from harness.report.html_summary import cards, comparisons, losses, notes
+from harness.report.html_summary import cards, comparisons, controls, losses, notes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,7 +66,7 @@ def write_html(folder: Path, path: Path, options: HtmlOptions, show: Show) -> Pa
 
 
 def _prompts(data: RunData, focus: str, options: HtmlOptions) -> list[Packed]:
-    if not options.data and data.recipe.kind == "replay":
+    if not options.data and data.recipe.kind == "replay" and not embedded(data.recipe):
         return []
     chosen = choose(data, focus, options.prompts, options.tasks)
     jobs = make_jobs(data, chosen, options.data, options.format, options.whole)
@@ -94,12 +94,13 @@ def _render(data: RunData, focus: str, packed: Sequence[Packed], options: HtmlOp
         css=_file("report.css"),
         script=_file(*SCRIPTS),
         cards=cards(data, compared, options.statistics),
+        controls=controls(data),
         notes=[*notes(compared), *arm_notes(data.summary)],
         plots=plots(data),
         losses=losses(data, compared),
         facts=_recipe_facts(data),
         facts_json=_script_json(facts),
-        remarks=_remarks(left_out, packed),
+        remarks=_remarks(left_out, packed, data.recipe.kind == "live"),
         blobs=blobs,
         shown_tasks=len(shown),
         baseline=data.baseline,
@@ -138,14 +139,19 @@ def _recipe_facts(data: RunData) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in known]
 
 
-def _remarks(left_out: Mapping[str, str], packed: Sequence[Packed]) -> list[str]:
+def _remarks(left_out: Mapping[str, str], packed: Sequence[Packed], live: bool) -> list[str]:
     found = [f"The prompts of {arm} are not shown: {reason}." for arm, reason in left_out.items()]
     if packed:
-        found.append(
-            "Prompts were assembled again by playing the session through the engine; where the log holds counted "
-            "figures, every one of them was held against it."
-        )
+        found.append("Prompts were assembled again by playing the session through the engine. " + _held_against(live))
     return found
+
+
+def _held_against(live: bool) -> str:
+    if live:
+        return (
+            "Each has as many messages as the log says; its tokens are not compared, since a server counts otherwise."
+        )
+    return "Each has as many tokens and messages as the log says."
 
 
 def _environment() -> Environment:

@@ -18,7 +18,7 @@ def focus_arm(data: RunData, given: str | None = None) -> str:
         if given not in data.arms:
             raise UnknownName(f"arm of {data.folder}", given, data.arms)
         return given
-    engines = {arm.name: arm.engine for arm in data.recipe.arms}
+    engines = {arm.name: arm.engine for arm in data.played}
     ours = [name for name, engine in engines.items() if engine == "agentmem"]
     others = [name for name, engine in engines.items() if name != data.baseline and engine != FLOOR]
     spent = {name: sum(map(adjusted, data.of(name))) for name in others}
@@ -53,9 +53,7 @@ def unavailable(data: RunData) -> dict[str, str]:
     """Arms whose prompts cannot be assembled again here, with the reason."""
     installed = engine_names()
     return {
-        arm.name: f"the engine {arm.engine!r} is not installed"
-        for arm in data.recipe.arms
-        if arm.engine not in installed
+        arm.name: f"the engine {arm.engine!r} is not installed" for arm in data.played if arm.engine not in installed
     }
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.compare.tokens import tokens
-from harness.errors import UnknownName
+from harness.errors import UnknownName, UnreadableInput
 from harness.ledger import price
 from harness.runlog import CALLS, read_recipe, read_rows, read_summary, read_tasks
 from harness.summary import repair_cost, total_cost
-from harness.types import Recipe, TaskRow
+from harness.types import Arm, Recipe, TaskRow
 
+CONTROL = "control"  # the engine of arms that play nothing
 TaskKey = tuple[str, str, int]  # session, task, attempt
 
 
@@ -34,9 +35,19 @@ class RunData:
     baseline: str
 
     @property
+    def played(self) -> list[Arm]:
+        """The arms a model or a recording was played through, in the order of the recipe; no controls."""
+        return [arm for arm in self.recipe.arms if arm.engine != CONTROL]
+
+    @property
     def arms(self) -> list[str]:
-        """Names of the arms, in the order of the recipe."""
-        return [arm.name for arm in self.recipe.arms]
+        """Their names."""
+        return [arm.name for arm in self.played]
+
+    @property
+    def controls(self) -> list[str]:
+        """Names of the controls: answers a suite makes up, which cost nothing."""
+        return [arm.name for arm in self.recipe.arms if arm.engine == CONTROL]
 
     def of(self, arm: str) -> list[TaskRow]:
         """The task rows of one arm, in plan order."""
@@ -48,12 +59,14 @@ def load(folder: Path, baseline: str | None = None) -> RunData:
     first. Raises ``UnreadableInput`` for what is no finished run, ``UnknownName`` for an arm it does not have.
     """
     summary, recipe = read_summary(folder), read_recipe(folder)
-    names = [arm.name for arm in recipe.arms]
+    names = [arm.name for arm in recipe.arms if arm.engine != CONTROL]
+    if not names:
+        raise UnreadableInput(f"{folder}: expected a run with an arm, found controls only")
     if baseline is not None and baseline not in names:
         raise UnknownName(f"arm of {folder}", baseline, names)
     full = next((arm.name for arm in recipe.arms if arm.engine == "full"), names[0])
     rows = sorted(read_tasks(folder), key=lambda row: (row.session, row.position, row.task, row.attempt))
-    calls: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
+    calls: dict[str, list[Mapping[str, Any]]] = {arm.name: [] for arm in recipe.arms}
     for _, row in read_rows(folder / CALLS):
         calls[row["arm"]].append(row)
     return RunData(folder, recipe, summary, tuple(rows), calls, baseline or full)
@@ -96,6 +109,8 @@ def task_columns(data: RunData) -> dict[str, Any]:
     first = {(row.session, row.task, row.attempt): row for row in reversed(data.rows)}
     arms: dict[str, list[Any]] = {name: [None] * len(keys) for name in data.arms}
     for row in data.rows:
+        if row.arm not in arms:
+            continue
         paid = cost(row)
         arms[row.arm][place[row.session, row.task, row.attempt]] = [
             tokens(row), row.repairs, None if paid is None else round(paid), row.needs, row.needs_not_visible,

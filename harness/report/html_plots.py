@@ -10,6 +10,7 @@ from statistics import median
 from markupsafe import Markup, escape
 
 from harness.ledger import denominators
+from harness.pareto import pareto_front
 from harness.report.arms import millions
 from harness.report.html_axes import Box, Scale, frame, linear, logarithmic, short
 from harness.report.html_data import RunData, adjusted, cost, cost_without_cache, prompts_by_session
@@ -174,7 +175,8 @@ def _bar(x: float, y: float, width: float, height: float, css: str) -> str:
 
 def _pareto(data: RunData) -> Markup:
     found = []
-    for index, record in enumerate(data.summary["arms"]):
+    records = {record["arm"]: record for record in data.summary["arms"]}
+    for index, record in enumerate(map(records.__getitem__, data.arms)):
         if record["support_adjusted"] is not None and record["actions"]:
             share = 100 * record["actions_unsupported"] / record["actions"]
             found.append((index, record["arm"], float(record["support_adjusted"]), share))
@@ -194,17 +196,6 @@ def _pareto(data: RunData) -> Markup:
         parts += [_dot(x(spent), y(share), index, arm, width) for index, arm, spent, share in found]
         drawn[size] = "".join(parts)
     return _both(drawn, "support-adjusted tokens against actions with a need not visible")
-
-
-def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the points no other point beats in both figures (less is better), by the first figure."""
-    best = float("inf")
-    front = []
-    for index in sorted(range(len(points)), key=points.__getitem__):
-        if points[index][1] < best:
-            best = points[index][1]
-            front.append(index)
-    return front
 
 
 def _rates(data: RunData) -> Markup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -37,22 +37,29 @@ class Pool:
             return found
         return self._made.setdefault(message, len(self._messages) + len(self._made))
 
-    def text(self, text: str) -> int:
-        """The number of a text that is to be kept whole."""
+    def _number(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))
 
-    def record(self, chosen: set[str], whole: int) -> dict[str, Any]:
+    def record(
+        self, chosen: set[str], evidence: Mapping[str, Mapping[str, tuple[str, bool]]], whole: int
+    ) -> dict[str, Any]:
         """Everything packed: columns over all messages, the texts, and the full length of those that are cut.
 
-        Texts of the chosen tasks, of the engines and behind pointers are kept whole, those of other tasks from the
-        newest back while ``whole`` characters last.
+        Texts of the chosen tasks, of the engines and behind pointers of prompts are kept whole; those of other tasks,
+        from the newest back, and behind pointers of other texts, while ``whole`` characters last.
         """
         everything = [*self._messages, *self._made]
         for message in self._kept_first(chosen):
-            self.text(shown(message))
+            self._number(shown(message))
+        behind = [pair for found in evidence.values() for pair in found.values()]
+        for text in (text for text, direct in behind if direct):
+            self._number(text)
         important = len(self._texts)
         for message in reversed(self._messages):
-            self.text(shown(message))
+            self._number(shown(message))
+        pointers = {
+            arm: {ref: self._number(text) for ref, (text, _) in found.items()} for arm, found in evidence.items()
+        }
         numbers = [self._texts[shown(message)] for message in everything]
         texts, cut = _shortened(list(self._texts), important, whole)
         return {
@@ -66,6 +73,7 @@ class Pool:
             "text": numbers,
             "refs": {str(place): message.refs for place, message in enumerate(everything) if message.refs},
             "texts": texts,
+            "evidence": pointers,
             "cut": cut,
         }
 

@@ -6,7 +6,9 @@ was counted is held against its number in the log: an arm whose prompts come out
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -26,22 +28,36 @@ from harness.report.html_pool import Pool
 from harness.scratch import scratch
 from harness.types import Arm, Session, Trajectory
 
-CHANGED = "its prompts come out different from those that were counted (the code has changed since the run)"
+POINTER = re.compile(r"refs/[\w.-]*\w")
+MOST_EVIDENCE = 5_000  # texts behind pointers of one arm in one session
+CHANGED = (
+    "its prompts come out different from those of the run (other code, or a run that cannot be repeated from this)"
+)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What the log says of the prompts of one task: tokens of each (None where they were reported, not counted), and
+    how many messages each had."""
+
+    tokens: tuple[int, ...] | None
+    messages: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Job:
-    """One session to be played again. ``chosen`` maps a task to the prompt tokens its calls had, by arm; None where
-    the log holds no counted figures. ``name`` is how the page asks for the record, ``whole`` the characters of earlier
-    tasks that may be kept whole."""
+    """One session to be played again. ``chosen`` maps a task to what the log says of its prompts, by arm. ``name`` is
+    how the page asks for the record, ``whole`` the characters of earlier tasks that may be kept whole. ``calls`` says
+    how many of the last answers of each task were calls (earlier chats come before them); None: all of them."""
 
     name: str
     session: Session[Trajectory]
     arms: tuple[Arm, ...]
     window: int
     tokenizer: str
-    chosen: Mapping[str, Mapping[str, Sequence[int] | None]]
+    chosen: Mapping[str, Mapping[str, Logged]]
     whole: int
+    calls: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,7 @@ def assemble(job: Job) -> Packed:
     counter.prime([message for task in tasks for message in task.messages], threads=1)
     pool = Pool(tasks, counter)
     found: dict[str, dict[str, Any]] = {name: _task_record(pool, tasks, name) for name in job.chosen}
-    evidence: dict[str, dict[str, int]] = {}
+    evidence: dict[str, Evidence] = {}
     left_out: dict[str, str] = {}
     for arm in job.arms:
         try:
@@ -84,16 +100,17 @@ def assemble(job: Job) -> Packed:
         for task, calls in prompts.items():
             found[task]["arms"][arm.name] = calls
     counter.close()
-    record = {**pool.record(set(job.chosen), job.whole), "evidence": evidence, "tasks": found}
+    record = {**pool.record(set(job.chosen), evidence, job.whole), "tasks": found}
     return Packed(job.name, pack(record), tuple(job.chosen), left_out)
 
 
 Calls = list[list[Any]]
+Evidence = dict[str, tuple[str, bool]]  # pointer -> the text behind it, and whether it stands in a prompt itself
 
 
 def _play(
     job: Job, arm: Arm, tasks: Sequence[PreparedTask], pool: Pool, counter: TokenCounter
-) -> tuple[dict[str, Calls] | None, dict[str, int]]:
+) -> tuple[dict[str, Calls] | None, Evidence]:
     """Prompts of the chosen tasks as [place of the call, messages shared with the prompt before, runs of the rest], and
     the texts behind their pointers; None instead of prompts that are not those of the log."""
     found: dict[str, Calls] = {}
@@ -103,35 +120,41 @@ def _play(
         context = EngineContext(job.session.id, job.window, counter, Path(folder), clock=lambda: float(next(ticks)))
         engine = build(arm, context)
         try:
-            for task, prompts in _prompts(engine, tasks, job.chosen):
-                expected = job.chosen[task].get(arm.name)
+            for task, prompts in _prompts(engine, tasks, job):
                 calls, sizes = _coded(prompts, pool, counter, refs)
-                if expected is not None and list(expected) != sizes:
+                if not _as_logged(job.chosen[task][arm.name], sizes, [len(prompt) for _, prompt in prompts]):
                     return None, {}
                 found[task] = calls
-            return found, {ref: pool.text(text) for ref in refs if (text := _behind(engine, ref)) is not None}
+            return found, _evidence(engine, refs)
         finally:
             engine.close()
 
 
 def _prompts(
-    engine: ContextEngine, tasks: Sequence[PreparedTask], chosen: Mapping[str, Any]
+    engine: ContextEngine, tasks: Sequence[PreparedTask], job: Job
 ) -> Iterator[tuple[str, list[tuple[int, list[Message]]]]]:
     """Every chosen task with its prompts and the place of their calls; the engine is driven as in a replay."""
     history: list[Message] = []
     for task in tasks:
-        engine.begin_task(task.trajectory.id)
+        name = task.trajectory.id
+        engine.begin_task(name)
+        answers = sorted(task.needs)
+        called = set(answers if job.calls is None else answers[len(answers) - job.calls.get(name, 0) :])
         prompts: list[tuple[int, list[Message]]] = []
         for index, message in enumerate(task.messages):
-            if index in task.needs:
+            if index in called:
                 prompt = engine.assemble(history)
                 engine.spent()
-                if task.trajectory.id in chosen:
+                if name in job.chosen:
                     prompts.append((len(history), list(prompt)))
             history.append(message)
             engine.observe(message)
-        if task.trajectory.id in chosen:
-            yield task.trajectory.id, prompts
+        if name in job.chosen:
+            yield name, prompts
+
+
+def _as_logged(logged: Logged, tokens: list[int], messages: list[int]) -> bool:
+    return list(logged.messages) == messages and logged.tokens in (None, tuple(tokens))
 
 
 def _coded(
@@ -161,11 +184,22 @@ def runs(places: Sequence[int]) -> list[int]:
     return found
 
 
-def _behind(engine: ContextEngine, ref: str) -> str | None:
-    try:
-        return engine.evidence(ref)
-    except AgentMemError:
-        return None  # a pointer that leads nowhere; the page says so
+def _evidence(engine: ContextEngine, refs: Iterable[str]) -> Evidence:
+    """The texts behind pointers, and behind pointers in those texts; one that leads nowhere is left out, and the page
+    says so."""
+    found: Evidence = {}
+    waiting = deque((ref, True) for ref in refs)
+    while waiting and len(found) < MOST_EVIDENCE:
+        ref, direct = waiting.popleft()
+        if ref in found:
+            continue
+        try:
+            text = engine.evidence(ref)
+        except AgentMemError:
+            continue
+        found[ref] = text, direct
+        waiting.extend((inner, False) for inner in POINTER.findall(text))
+    return found
 
 
 def _task_record(pool: Pool, tasks: Sequence[PreparedTask], name: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def comparisons(data: RunData, options: Options) -> dict[str, SuiteComparison]:
     """Every other arm against the baseline, one comparison an arm; suites of one run are taken together."""
     runs = {
         arm.name: ArmRun(arm.name, data.recipe, arm, tuple(replace(row, suite=data.recipe.suite) for row in found))
-        for arm in data.recipe.arms
+        for arm in data.played
         if (found := data.of(arm.name))
     }
     if data.baseline not in runs:
@@ -84,11 +84,17 @@ def cards(data: RunData, compared: dict[str, SuiteComparison], options: Options)
     """One card an arm, in the order of the recipe."""
     records = {record["arm"]: record for record in data.summary["arms"]}
     made = []
-    for index, arm in enumerate(data.recipe.arms):
+    for index, arm in enumerate(data.played):
         figures = _figures(data, arm.name, records[arm.name], compared.get(arm.name), options)
         listed = ", ".join(f"{key}={value}" for key, value in arm.parameters.items()) or "no parameters"
         made.append(Card(index, arm.name, arm.engine, listed, arm.name == data.baseline, tuple(figures)))
     return made
+
+
+def controls(data: RunData) -> list[tuple[str, str]]:
+    """The controls of a live run with what they passed: what no memory and no model can do, or need not do."""
+    records = {record["arm"]: record["tasks"] for record in data.summary["arms"]}
+    return [(name, of(records[name]["passed"], records[name]["attempted"])) for name in data.controls]
 
 
 def notes(compared: dict[str, SuiteComparison]) -> list[str]:
@@ -233,7 +239,7 @@ def _beaten(data: RunData, name: str) -> list[str]:
     found = []
     for figure, words in BEATEN:
         better = [
-            record for record in records.values()
+            record for record in map(records.__getitem__, data.arms)
             if own[figure] is not None and record[figure] is not None and record[figure] < own[figure]
         ]  # fmt: skip
         if better:

@@ -15,10 +15,11 @@ import pytest
 
 from harness.compare.outcomes import Options as Statistics
 from harness.errors import UnknownName, UnreadableInput, UsageError
+from harness.pareto import pareto_front
 from harness.report.html import HtmlOptions, write_html
 from harness.report.html_choose import choose, focus_arm
 from harness.report.html_data import load
-from harness.report.html_plots import pareto_front, thin, typical
+from harness.report.html_plots import thin, typical
 from harness.report.html_prompts import CHANGED, runs
 from tests.harness.browser import Page, browser
 from tests.harness.made_replay import replayed, write_recorded

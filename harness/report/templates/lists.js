@@ -84,14 +84,16 @@ async function ledger(arm) {
   return found;
 }
 
+const measured = (value) => (value === null ? el("small", {}, "not measured") : short(value));
+
 function callCells(call) {
   const found = state.calls, missing = found.missing[call] || [], purpose = found.purpose[call];
   return [
     number(call + 1),
     state.tasks.id[found.of[call]] + (purpose ? ` (${purpose})` : ""),
-    short(found.prompt[call]),
-    short(found.new[call]),
-    short(found.completion[call]),
+    measured(found.prompt[call]),
+    measured(found.new[call]),
+    measured(found.completion[call]),
     el("span", { class: missing.length ? "bad" : "" }, missing.join(", ")),
   ];
 }

@@ -131,9 +131,11 @@ function refButton(record, ref, known) {
 }
 
 function evidence(record, ref) {
-  const number = record.evidence[state.arm]?.[ref];
-  const text = number === undefined ? "This pointer leads nowhere." : record.texts[number];
-  return el("pre", { class: "evidence", tabindex: 0 }, text + (record.cut[number] ? `\n[cut, ${record.cut[number]} characters in all]` : ""));
+  const known = record.evidence[state.arm] || {}, number = known[ref];
+  if (number === undefined) return el("pre", { class: "evidence" }, "This pointer leads nowhere.");
+  const text = record.texts[number], inner = [...new Set(text.match(/refs\/[\w.-]*\w/g) || [])];
+  const parts = inner.length ? linked(text, inner, (one) => refButton(record, one, one in known)) : [text];
+  return el("pre", { class: "evidence", tabindex: 0 }, ...parts, record.cut[number] ? `\n[cut, ${record.cut[number].toLocaleString("en")} characters in all]` : "");
 }
 
 function highlighted(text, missing) {
