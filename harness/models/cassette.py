@@ -25,6 +25,12 @@ from harness.names import slug
 SCHEMA = "agentmem-cassette/1"
 KEPT_HEADERS = ("content-type", "retry-after")  # of responses; of requests none is kept
 KEPT_QUERY = ("api-version",)  # some servers take their key in the query
+STYLES = {
+    "compact": ((",", ":"), False),
+    "compact ascii": ((",", ":"), True),
+    "spaced": ((", ", ": "), False),
+    "spaced ascii": ((", ", ": "), True),
+}
 _lane: contextvars.ContextVar[str] = contextvars.ContextVar("lane", default="shared")
 
 
@@ -69,7 +75,7 @@ class Recorder:
             self._write(asked, {"failed": type(error).__name__, "message": str(error)})
             raise
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        self._write(asked, {"status": response.status_code, "headers": headers, "body": _readable(response.text)})
+        self._write(asked, {"status": response.status_code, "headers": headers, **_exact(response.text)})
         return library.Response(response.status_code, headers=headers, content=response.content, request=request)
 
     def close(self) -> None:
@@ -79,7 +85,7 @@ class Recorder:
             close()
 
     def _write(self, asked: Mapping[str, Any], answered: Mapping[str, Any]) -> None:
-        text = json.dumps({"schema": SCHEMA, "request": asked, "response": answered}, indent=1, sort_keys=True)
+        text = json.dumps({"schema": SCHEMA, "request": asked, "response": answered}, indent=1)
         if any(secret in text for secret in self._secrets):
             raise UsageError("the API key occurs in the text of a request or response; nothing was recorded of it")
         current = _lane.get()
@@ -121,8 +127,7 @@ class Player:
         if "failed" in answered:
             kind = getattr(library, answered["failed"], library.TransportError)
             raise kind(answered["message"], request=request)
-        body = answered["body"]
-        content = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+        content = answered["text"] if "text" in answered else _styled(answered["body"], answered["style"])
         return library.Response(
             answered["status"], headers=answered["headers"], content=content.encode(), request=request
         )
@@ -161,6 +166,21 @@ def described(request: Any) -> dict[str, Any]:
 def digest(asked: Mapping[str, Any]) -> str:
     """sha256 over the canonical JSON of a described request."""
     return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _exact(text: str) -> dict[str, Any]:
+    """JSON as JSON where one of the usual styles gives back the same text, else the text: a replay is bit for bit."""
+    value = _readable(text)
+    if not isinstance(value, str):
+        for style in STYLES:
+            if _styled(value, style) == text:
+                return {"style": style, "body": value}
+    return {"text": text}
+
+
+def _styled(value: Any, style: str) -> str:
+    separators, ascii_only = STYLES[style]
+    return json.dumps(value, ensure_ascii=ascii_only, separators=separators)
 
 
 def _readable(text: str) -> Any:

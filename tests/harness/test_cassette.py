@@ -134,3 +134,17 @@ def test_the_same_run_makes_the_same_files(tmp_path: Path) -> None:
             recording(server, tmp_path / name).complete(ASKED)
     (first,), (second,) = ((list((tmp_path / name).rglob("*.json"))) for name in ("one", "two"))
     assert first.name == second.name and first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": [1, "\u00e9"]}', '{"a":[1,"\\u00e9"]}', '{"b":1.50}', '{ "a" : 1 }', "<html>", "[1, 2]", ""]
+)
+def test_any_answer_is_replayed_byte_for_byte(tmp_path: Path, text: str) -> None:
+    library = http_library()
+    request = library.Request("POST", "http://x.invalid/v1/chat", json={"a": 1})
+    folder = tmp_path / "c"
+    Recorder(
+        folder, library.MockTransport(lambda request: library.Response(400, content=text.encode()))
+    ).handle_request(request)
+    answer = Player(folder).handle_request(library.Request("POST", "http://y.invalid/v1/chat", json={"a": 1}))
+    assert answer.status_code == 400 and answer.content == text.encode()
