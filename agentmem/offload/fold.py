@@ -21,9 +21,10 @@ CALL = 80  # characters of the call in a line
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One message of the model with its results; ``refs`` has a pointer for each result."""
+    """One message of the model with its results, whole and as they were shown; ``refs`` has each result's pointer."""
 
     messages: tuple[Message, ...]
+    shown: tuple[Message, ...]
     refs: tuple[str, ...]
 
 
@@ -49,22 +50,22 @@ class Folded:
         self._chunks: list[tuple[str, str]] = []  # text, ref
         self._nodes = 0
 
-    def fold(self, steps: Sequence[Step], known: set[str]) -> Message:
+    def fold(self, steps: Sequence[Step]) -> Message:
         """Take in steps and return the block. The texts of results are on disk already; chunks are written here.
 
         Raises ``EvidenceWriteFailed`` when a chunk cannot be written; nothing has changed then.
         """
-        lines = [*self._lines, *(self._line(step, known) for step in steps)]
+        lines = [*self._lines, *(self._line(step) for step in steps)]
         self._lines, self._chunks = self._within_budget(lines, list(self._chunks))
         text = "\n".join([TITLE, *(text for text, _ in self._chunks), *(line.text for line in self._lines)])
         refs = [ref for _, ref in self._chunks] + [ref for line in self._lines for ref in line.step.refs]
         return Message("user", text, kind="canvas", refs=tuple(dict.fromkeys(refs)))
 
-    def _line(self, step: Step, known: set[str]) -> Line:
+    def _line(self, step: Step) -> Line:
         self._nodes += 1
-        call, *results = step.messages
+        call, *results = step.shown  # what was shown is short already: its extract is made quickly
         action = " ".join(each.values() for each in call.tool_calls) or _last_block(call.content)
-        said = " | ".join(self._extractive.extract(result.content, known).text for result in results)
+        said = " | ".join(self._extractive.extract(_said(result)).text for result in results)
         refs = " ".join(step.refs)
         text = (
             f"{self._number:03d}-N{self._nodes} {short_call(action, CALL)} => {' '.join(said.split())} {refs}".rstrip()
@@ -92,6 +93,11 @@ class Folded:
 
 def _whole(step: Step) -> str:
     return "\n".join(f"[{'result' if m.is_result else m.role}] {sent_text(m)}" for m in step.messages)
+
+
+def _said(result: Message) -> str:
+    """A result without the line that says where it lies."""
+    return result.content.partition("\n")[2] if result.refs else result.content
 
 
 def _last_block(content: str) -> str:

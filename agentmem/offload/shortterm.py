@@ -22,16 +22,16 @@ from agentmem.offload.shorten import shorten_call, shorten_result
 from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
 
-
 CANVAS_SHARE = 0.2  # of the window: what folded steps may take at most
 
 
 @dataclass(eq=False, slots=True)
 class Item:
-    """One message of the task: as it came, as it is shown, and where its whole text lies on disk."""
+    """One message of the task: as it came, as it is shown, its short form, and where its whole text lies on disk."""
 
     whole: Message
     shown: Message
+    short: Message | None = None
     ref: str | None = None
 
 
@@ -69,6 +69,7 @@ class ShortTerm:
         self._tokens += self._counter.message(message)
         if message.is_request:
             self._asked += self._counter.message(message)
+            self._names.update(identifiers(message.content))
         if message.is_result:
             try:
                 item.ref = self.store.put(message.content)
@@ -81,7 +82,7 @@ class ShortTerm:
     def assemble(self) -> list[Message]:
         """The prompt."""
         if self._old and self._saving >= self.settings.batch:
-            self._shorten_old()
+            self._show_short()
         front = [*self._system, *self._history.block()]
         room = min(self.settings.task, self.settings.fill * self._window - self._counter.total(front))
         if self._tokens - self._asked > room:
@@ -98,67 +99,47 @@ class ShortTerm:
         self._asked = 0  # the part of it that requests take
         self._new_results: deque[Item] = deque()
         self._new_calls: deque[Item] = deque()
-        self._old: list[Item] = []  # what may be shortened, oldest first
-        self._saving = 0  # tokens that shortening it would save, about
+        self._old: list[Item] = []  # what has a short form that is not shown yet, oldest first
+        self._saving = 0  # tokens that showing it would save
+        self._names: set[str] = set()  # identifiers that stay visible: an extract need not repeat them
 
     def _age(self, newest: deque[Item], item: Item, keep: int) -> None:
         newest.append(item)
-        if len(newest) <= keep:
-            return
-        old = newest.popleft()
-        settings = self.settings
-        most, left = (
-            (settings.result, settings.extract) if old.whole.is_result else (settings.command, settings.command)
-        )
-        size = self._counter.message(old.whole)
-        if size > most:
-            self._old.append(old)
-            self._saving += max(0, size - left)
+        if len(newest) > keep:
+            self._shorten(newest.popleft())
 
-    def _shorten_old(self) -> None:
-        leaving = set(map(id, self._old))
-        known = self._known(leaving)
-        for item in self._items:
-            if id(item) in leaving:
-                shorter = self._shorter(item, known)
-                if shorter is not None:
-                    self._show(item, shorter)
-                    known.update(identifiers(shorter.content))
+    def _shorten(self, item: Item) -> None:
+        """Make the short form now, one message at a time, so that no single call has to wait for many."""
+        if item.whole.is_result and item.ref:
+            item.short = shorten_result(
+                item.whole, item.ref, self._extractive, self.settings.result, self._counter, self._names
+            )
+        elif not item.whole.is_result:
+            item.short = shorten_call(item.whole, self.store, self.settings.command, self._counter)
+        if item.short is not None:
+            self._names.update(identifiers(item.short.content))
+            self._old.append(item)
+            self._saving += self._counter.message(item.whole) - self._counter.message(item.short)
+
+    def _show_short(self) -> None:
+        """Replace everything that is old by its short form, all at once."""
+        for item in self._old:
+            if item.short is not None:
+                self._tokens += self._counter.message(item.short) - self._counter.message(item.shown)
+                item.shown = item.short
         self._old.clear()
         self._saving = 0
 
-    def _shorter(self, item: Item, known: set[str]) -> Message | None:
-        if item.whole.is_result and item.ref:
-            return shorten_result(item.whole, item.ref, self._extractive, self.settings.result, self._counter, known)
-        return shorten_call(item.whole, self.store, self.settings.command, self._counter)
-
-    def _known(self, leaving: set[int]) -> set[str]:
-        """Identifiers that stay visible whatever happens: an extract need not repeat them."""
-        for_good = (
-            item.shown.content
-            for item in self._items
-            if id(item) not in leaving and (item.shown.refs or item.whole.is_request)
-        )
-        return {name for content in for_good for name in identifiers(content)}
-
-    def _show(self, item: Item, message: Message) -> None:
-        self._tokens += self._counter.message(message) - self._counter.message(item.shown)
-        item.shown = message
-
     def _make_room(self, target: float) -> None:
         """The task is too large: shorten what can be, then fold its oldest steps, down to ``target``."""
-        self._old = [item for item in self._items if item.shown is item.whole and not item.whole.is_request]
         if self._tokens > self.settings.fill * self._window:
-            self._newest_age()
-        newest = {id(item) for item in (*self._new_results, *self._new_calls)}
-        self._old = [item for item in self._old if id(item) not in newest]
-        self._shorten_old()
+            for item in (*self._new_results, *self._new_calls):
+                self._shorten(item)
+            self._new_results.clear()
+            self._new_calls.clear()
+        self._show_short()
         if self._tokens > target:
             self._fold(target)
-
-    def _newest_age(self) -> None:
-        self._new_results.clear()
-        self._new_calls.clear()
 
     def _fold(self, target: float) -> None:
         requests = [item for item in self._items if item.whole.is_request]
@@ -168,7 +149,7 @@ class ShortTerm:
         if not steps:
             return
         try:
-            block = self._folded.fold(steps, self._known({id(item) for item in gone}))
+            block = self._folded.fold(steps)
         except EvidenceWriteFailed:
             return
         stay = [item for item in requests if item in self._items[:cut]][-1:]
@@ -202,4 +183,7 @@ def _steps(items: list[Item]) -> list[Step]:
             grouped[-1].append(item)
         else:
             grouped.append([item])
-    return [Step(tuple(i.whole for i in group), tuple(i.ref for i in group if i.ref)) for group in grouped]
+    return [
+        Step(tuple(i.whole for i in group), tuple(i.shown for i in group), tuple(i.ref for i in group if i.ref))
+        for group in grouped
+    ]
