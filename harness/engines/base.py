@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Engine:
+class Engine(ABC):
     """An engine that keeps no evidence, offers no tools and calls no model."""
 
     name: ClassVar[str]
@@ -36,9 +37,9 @@ class Engine:
     def observe(self, message: Message) -> None:
         """Nothing to do."""
 
+    @abstractmethod
     def assemble(self, history: Sequence[Message]) -> Sequence[Message]:
         """The prompt that is sent."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it assembles a prompt")
 
     def evidence(self, ref: str) -> str:
         """No evidence is kept."""
