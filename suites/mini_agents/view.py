@@ -11,12 +11,16 @@ from typing import Any, TypeVar
 from agentmem.messages import Message
 
 Found = TypeVar("Found")
+_NUMBER = re.compile(r"^\d+: ", re.MULTILINE)  # in front of the lines of a slice
 POINTER = re.compile(r"\brefs/[0-9a-f]+\.txt\b|\bresult_ref[\"'`]?\s*[:=]\s*[\"'`(<]?([\w./-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One tool call as the prompt shows it: its name and arguments, and what stands for its result."""
+    """One tool call as the prompt shows it: name, arguments, and what stands for its result, without line numbers.
+
+    Texts that a memory put in have no name.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
@@ -76,7 +80,7 @@ def _steps(messages: Sequence[Message]) -> Iterator[Seen]:
     for message in messages:
         call = calls.get(message.tool_call_id or "")
         if call is not None and message.role == "tool":
-            yield Seen(call.name, _arguments(call.arguments), message.content)
+            yield Seen(call.name, _arguments(call.arguments), _NUMBER.sub("", message.content))
         elif message.role == "user":  # put in by a memory; it may hold pointers
             yield Seen("", {}, message.content)
 

@@ -103,6 +103,41 @@ def test_a_pointer_that_led_nowhere_is_not_followed_twice() -> None:
     assert asked(answer) == [read("Keldrick", "")[:2]]
 
 
+def test_what_was_read_behind_a_pointer_and_has_left_is_followed_in_turn() -> None:
+    further = "refs/fedcba9876543210fedc.txt"
+    steps = [("list_documents", {}, LISTING), read("Keldrick", f"[{REF}]"), read("Rastvik", RASTVIK)]
+    offered = [tool("trace", "ref", "pattern")]
+    player = Player(policy, is_request)
+    ((name, arguments),) = asked(player(prompt(*steps), offered))
+    answer = player(prompt(*steps, (name, arguments, f"[offloaded: {further}, 90 tokens]")), offered)
+    assert asked(answer) == [(name, arguments | {"ref": further})]
+
+
+def test_numbers_in_front_of_the_lines_of_a_slice_are_not_part_of_them() -> None:
+    steps = [("list_documents", {}, "1: " + LISTING.replace("\n", "\n2: ")), read("Keldrick", f"17: {KELDRICK}")]
+    answer = Player(policy, is_request)(prompt(*steps), [])
+    assert asked(answer) == [read("Rastvik", "")[:2]]
+
+
+def test_a_call_that_a_memory_folded_into_a_note_is_not_made_again() -> None:
+    note = f"001-N2 read_document Keldrick Mill, report.txt 1 => 40 lines {REF}"
+    messages = prompt(("list_documents", {}, LISTING), read("Rastvik", RASTVIK))
+    messages.insert(2, Message("user", note, kind="canvas"))
+    ((name, arguments),) = asked(Player(policy, is_request)(messages, [tool("trace", "ref", "pattern")]))
+    assert (name, arguments["ref"]) == ("trace", REF)
+
+
+def test_the_tool_of_the_memory_is_known_by_its_schema() -> None:
+    from agentmem.offload.drilldown import LIMIT, TOOL, openai_tools
+
+    view = view_of(prompt(), [tool("list_documents"), *openai_tools()], is_request)
+    drill = drill_of(view.tools)
+    assert drill is not None
+    assert drill.name == TOOL
+    assert drill.call(REF, "staff")[1] == {drill.ref: REF, "pattern": "staff"}
+    assert drill.call(REF, None)[1]["limit"] > LIMIT
+
+
 def test_without_a_tool_a_pointer_is_worth_nothing() -> None:
     view = view_of(prompt(read("Keldrick", f"[{REF}]")), [], is_request)
     assert drill_of(view.tools) is None

@@ -24,7 +24,7 @@ def policy(view: View) -> Move:
         return Done("I do not understand the request.")
     title = LIST_TITLE.format(coast=coast)
     try:
-        lists = find(view, lambda text: results(text, title), SEARCH, [{"query": title}], title)
+        lists = find(view, lambda text: results(text, title), SEARCH, [{"query": title}], f"{title}|page:")
         place = lists[0].rpartition("/")[0]
         lights = entries((step.text for step in view.steps), place)
         if lights is None:

@@ -6,9 +6,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.errors import UsageError
 from suites.widesearch.mini.phrases import COLUMNS, ENTRY, FACTS, LIST_TITLE, Light
 
-LIGHTS = 13  # rows of a table: more than a policy keeps that keeps the last ten results
+LIGHTS = 24  # rows of a table: more than a policy keeps that keeps the last ten results
 LISTS = 2  # pages over which the list of a coast is spread
 COASTS = ("Varnish", "Ostic", "Melder", "Quorn", "Tessel", "Iverian", "Brandish", "Skarn", "Lomond", "Pelluric")
 FIRST = ("Keld", "Amber", "Raven", "Stony", "Gannet", "Hollow", "Thorn", "Salt", "Winter", "Copper", "Long", "Grey",
@@ -45,8 +46,11 @@ class Coast:
         return "\n".join(",".join(row) for row in (COLUMNS, *(light.row for light in self.lights))) + "\n"
 
 
-def generate(seed: int, count: int = 6) -> list[Coast]:
-    """``count`` coasts, at most as many as there are names."""
+def generate(seed: int, count: int = 4) -> list[Coast]:
+    """``count`` coasts. Raises ``UsageError`` beyond the number of names there are."""
+    most = min(len(COASTS), len(FIRST) * len(SECOND) // LIGHTS)
+    if not 1 <= count <= most:
+        raise UsageError(f"widesearch-mini has 1 to {most} tables, got {count}")
     rng = random.Random(f"widesearch-mini/{seed}")
     names = [f"{first} {second} Light" for first in FIRST for second in SECOND]
     rng.shuffle(names)
@@ -81,13 +85,12 @@ def _light(rng: random.Random, name: str) -> Light:
 
 
 def _page(rng: random.Random, coast: Coast, light: Light) -> str:
-    """The facts stand in different paragraphs, each among sentences that state nothing that is asked for."""
-    paragraphs = [[_filler(rng) for _ in range(SENTENCES)] for _ in range(PARAGRAPHS)]
-    places = rng.sample(range(PARAGRAPHS), len(FACTS))
-    for place, (column, sentence) in zip(places, FACTS.items(), strict=True):
+    """Each fact on a line of its own, among paragraphs that state nothing that is asked for."""
+    lines = [" ".join(_filler(rng) for _ in range(SENTENCES)) for _ in range(PARAGRAPHS)]
+    for column, sentence in FACTS.items():
         value = light.row[COLUMNS.index(column)]
-        paragraphs[place].insert(rng.randrange(SENTENCES + 1), sentence.format(name=light.name, value=value))
-    return f"{light.name}\nA light of the coast called {coast.name}.\n" + "\n".join(map(" ".join, paragraphs)) + "\n"
+        lines.insert(rng.randrange(len(lines) + 1), sentence.format(name=light.name, value=value))
+    return "\n".join([light.name, f"A light of the coast called {coast.name}.", *lines]) + "\n"
 
 
 def _filler(rng: random.Random) -> str:

@@ -20,7 +20,7 @@ FACTS = {
 }
 VALUES = {"Built": r"(\d{4})", "Height": r"(\d+)", "Keeper": r"([A-Z]\. \w+)"}
 _REQUEST = re.compile(r"every light of the (\w+) coast")
-_ENTRY = re.compile(r"\b(\d+) of (\d+): (.+?), (page://\S+)")
+_ENTRY = re.compile(r"\b(\d+) of (\d+): (.+?), (page://\S+\.txt)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,10 @@ def coast_of(request: str) -> str | None:
 
 
 def results(text: str, title: str) -> tuple[str, ...] | None:
-    """Addresses of the results whose title begins with ``title``, sorted; None when there is none."""
-    found = re.findall(rf"^{re.escape(title)}.*\n(page://\S+)$", text, re.MULTILINE)
-    return tuple(sorted(found)) or None
+    """Addresses of the results of that title, sorted; None until each of its numbered parts is there."""
+    found = re.findall(rf"^{re.escape(title)}, part \d+ of (\d+)\n(page://\S+)$", text, re.MULTILINE)
+    complete = found and len(found) >= int(found[0][0])
+    return tuple(sorted(url for _, url in found)) if complete else None
 
 
 def entries(texts: Iterable[str], place: str) -> dict[str, str] | None:

@@ -29,7 +29,7 @@ from suites.widesearch.score import score
 from suites.widesearch.tasks import ROLE
 
 NAME = "widesearch-mini"
-DEFAULTS = {"seed": 0, "tables": 6}
+DEFAULTS = {"seed": 0, "tables": 4}
 JUDGED_BY = "embedded judge: equal words"
 MODES: tuple[Mode, Mode] = ("reference", "guarded")
 EVALUATION: dict[str, Any] = {
@@ -60,7 +60,7 @@ class EqualWords:
 
 
 class WideSearchMini:
-    """Options: ``seed``, ``tables`` (requests, each for a table of 13 rows). ``context.judge`` goes before ours."""
+    """Options: ``seed``, ``tables`` (requests, each for a table of 24 rows). ``context.judge`` goes before ours."""
 
     name = NAME
     controls = ("gold table", "empty table")
