@@ -57,7 +57,8 @@ class LiveOptions:
 def plan(suite: Suite, options: LiveOptions) -> list[Session[Task]]:
     """Order the tasks and split them into sessions ``s000``, ``s001``, ...
 
-    Where tasks share a history (``Task.cluster`` of a suite with ``clustered``), a session never mixes two.
+    Where tasks share a history (``Task.cluster`` of a suite with ``clustered``), a session never mixes two; where that
+    history grows between them (``ordered``) they keep their order, so that none sees what came later.
     """
     tasks = list(suite.tasks())
     if not tasks:
@@ -68,12 +69,14 @@ def plan(suite: Suite, options: LiveOptions) -> list[Session[Task]]:
     clustered = getattr(suite, "clustered", False)
     for number, task in enumerate(tasks):
         groups.setdefault(task.cluster if clustered else str(number), []).append(task)
-    # tasks of one history keep their order: an earlier one must not see what came later
     blocks = list(groups.values())
     if options.order == "id":
         blocks.sort(key=lambda block: block[0].id)
     elif options.order == "shuffle":
-        random.Random(options.seed).shuffle(blocks)
+        chance = random.Random(options.seed)
+        chance.shuffle(blocks)
+        for block in blocks if not getattr(suite, "ordered", False) else ():
+            chance.shuffle(block)
     if not clustered:
         blocks = [[task for block in blocks for task in block]]
     if options.limit is not None:

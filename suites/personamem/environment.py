@@ -23,6 +23,7 @@ class PersonaMem:
 
     name = "personamem"
     clustered = True
+    ordered = True  # an earlier question must not see later chats
     controls = ("no-context", "longest option", "random")
 
     def __init__(self, context: SuiteContext) -> None:

@@ -177,7 +177,7 @@ def test_the_transcript_of_a_run_can_be_replayed(tmp_path: Path) -> None:
 
 def test_the_plan_keeps_histories_apart_and_their_order() -> None:
     class Clustered(Riddles):
-        clustered = True
+        clustered = ordered = True
 
         def tasks(self):  # type: ignore[no-untyped-def]
             from dataclasses import replace
