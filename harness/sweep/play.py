@@ -6,7 +6,8 @@ A worker takes one session and plays every open cell of it, so that tokens are c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from agentmem.tokens import TokenCounter, cache_folder
 from harness import recipe as recipes
-from harness.replay import play, prepare
+from harness.replay import PreparedTask, play, prepare
 from harness.run import Options, make_recipe
 from harness.runfolder import PREFIX
 from harness.runlog import SUMMARY, RunLog, sessions_done
@@ -53,10 +54,12 @@ def play_cells(
     options: Options,
     folder: Path,
     progress: Progress,
+    workers: Executor | None = None,
 ) -> list[CellRun]:
     """Play every cell that is not finished and return all of them, in the order given.
 
-    ``folder`` holds a run folder a cell. Raises ``LintError`` when an engine breaks a prompt.
+    ``folder`` holds a run folder a cell. ``workers`` may be kept from call to call (see ``open_workers``). Raises
+    ``LintError`` when an engine breaks a prompt.
     """
     logs = [_open(cell, sessions, data, options, folder) for cell in cells]
     total = len(cells) * len(sessions)
@@ -64,7 +67,7 @@ def play_cells(
     progress(done, total, "cells")
     if done < total:
         _count_tokens(sessions, options.tokenizer)
-    for session, results in _play(logs, sessions, options):
+    for session, results in _play(logs, sessions, options, workers):
         for one in logs:
             if one.cell.arm.name in results:
                 rows, calls = results[one.cell.arm.name]
@@ -99,18 +102,25 @@ def _finish(one: _Open) -> CellRun:
 Played = dict[str, tuple[list[TaskRow], list[Call]]]
 
 
-def _play(logs: Sequence[_Open], sessions: Sessions, options: Options) -> Iterator[tuple[str, Played]]:
+def open_workers(jobs: int) -> ProcessPoolExecutor:
+    """Worker processes; they keep the sessions they have seen indexed."""
+    # spawned, not forked: the parent has threads (token counting, the progress bar)
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+
+
+def _play(
+    logs: Sequence[_Open], sessions: Sessions, options: Options, workers: Executor | None
+) -> Iterator[tuple[str, Played]]:
     """Sessions in their order, each with what was played of it by arm, whatever the number of workers."""
     jobs: list[tuple[Session[Trajectory], tuple[Arm, ...], int, str]] = []
     for session in sessions:
         arms = tuple(one.cell.arm for one in logs if session.id in one.missing)
         for part in _parts(arms, -(-options.jobs // len(sessions))):
             jobs.append((session, part, options.window, options.tokenizer))
-    if options.jobs == 1 or len(jobs) <= 1:
+    if workers is None and (options.jobs == 1 or len(jobs) <= 1):
         yield from ((job[0].id, play_arms(*job)) for job in jobs)
         return
-    # spawned, not forked: the parent has threads (token counting, the progress bar)
-    with ProcessPoolExecutor(min(options.jobs, len(jobs)), mp_context=get_context("spawn")) as pool:
+    with nullcontext(workers) if workers else open_workers(min(options.jobs, len(jobs))) as pool:
         futures = [(job[0].id, pool.submit(play_arms, *job)) for job in jobs]
         for session_id, future in futures:
             yield session_id, future.result()
@@ -120,7 +130,7 @@ def play_arms(session: Session[Trajectory], arms: Sequence[Arm], window: int, to
     """Play one session through several arms; tokens are counted and needs indexed once for all."""
     counter = TokenCounter(tokenizer, cache_folder() / "tokens")
     counter.prime([message for task in session.tasks for message in task.messages], threads=1)
-    tasks = prepare(session)
+    tasks = _prepared(session)
     found: Played = {}
     for arm in arms:
         with scratch() as folder:
@@ -128,6 +138,20 @@ def play_arms(session: Session[Trajectory], arms: Sequence[Arm], window: int, to
         found[arm.name] = [row for row, _ in played], [call for _, calls in played for call in calls]
     counter.close()
     return found
+
+
+_KEPT: dict[int, list[PreparedTask]] = {}  # sessions of this process, by what is in them
+MOST_KEPT = 32
+
+
+def _prepared(session: Session[Trajectory]) -> list[PreparedTask]:
+    """The session as it is played, with the needs of its actions; indexed once a process."""
+    key = hash((session.id, tuple((task.id, task.messages) for task in session.tasks)))
+    if key not in _KEPT:
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[key] = prepare(session)
+    return _KEPT[key]
 
 
 def _parts(arms: tuple[Arm, ...], most: int) -> list[tuple[Arm, ...]]:
