@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from agentmem.errors import ModelError, StoreError
 from agentmem.longterm.extraction import Draft
+from agentmem.longterm.recall_candidates import fuse
 from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Atom, Scope
-
-RRF = 60  # memory_core.md B15
 
 
 class TextEmbedder(Protocol):
@@ -34,18 +33,14 @@ def find_candidates(
     vectors, degraded = _vectors(new, embedder)
     found: dict[str, list[Atom]] = {}
     for row, (id, draft) in enumerate(new.items()):
-        scores: dict[str, float] = {}
         hits = [store.search_text(scope, "atom", draft.content, count * 2)]
         if vectors is not None:
             try:
                 hits.append(store.search_vector(scope, "atom", vectors[row], count * 2))
             except StoreError as error:  # the vectors of another model: keyword search still works
                 degraded = str(error)
-        for list_of_hits in hits:
-            for hit in list_of_hits:
-                scores[hit.id] = scores.get(hit.id, 0.0) + 1.0 / (RRF + hit.rank)
-        ids = sorted(scores, key=lambda found_id: (-scores[found_id], found_id))
-        found[id] = store.atoms(scope, [other for other in ids if other not in new][:count])
+        ids = [other for other, _ in fuse([[hit.id for hit in side] for side in hits]) if other not in new]
+        found[id] = store.atoms(scope, ids[:count])
     return found, degraded
 
 

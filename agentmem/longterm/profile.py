@@ -5,9 +5,11 @@ Every file is written whole and then moved into place, so that a reader or a cra
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from agentmem.store.records import Scope
 
 PERSONA = "persona.md"
 INDEX = "scene_index.json"
+STALE = 3_600.0  # seconds
 
 
 class Profile:
@@ -96,6 +99,7 @@ class Profile:
 
     def back_up(self, what: str, keep: int) -> Path | None:
         """Copy the scenes ("scenes") or the persona ("persona") aside and keep the newest ``keep`` copies."""
+        self._sweep()
         source = self.scenes_folder if what == "scenes" else self.persona_path
         if not source.exists():
             return None
@@ -131,6 +135,14 @@ class Profile:
     def remove(self) -> None:
         """Remove everything of the scope, copies too."""
         _remove(self.folder)
+
+    def _sweep(self) -> None:
+        """Remove half-written files that a killed process left behind long ago."""
+        for folder in (self.folder, self.scenes_folder):
+            for part in folder.glob(".*.part"):
+                with contextlib.suppress(FileNotFoundError):
+                    if time.time() - part.stat().st_mtime > STALE:
+                        part.unlink()
 
     def _copies(self, what: str) -> list[Path]:
         return sorted(self._backup.glob(f"{what}-[0-9]*"))
