@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -130,7 +130,7 @@ class Tasks:
         self._by_id: dict[str, Task] = {}
         for number, row in enumerate(self._journal.rows, 1):
             try:
-                self._add(Task(**row))
+                self._add(Task(**row))  # a later row about the same task takes its place
             except TypeError as error:
                 raise EvidenceCorrupt(f"{folder / FILE}: line {number} is no task ({error})") from error
         self._journal.rows.clear()
@@ -152,8 +152,18 @@ class Tasks:
         task = self._by_id.get(task_id or "")
         return None if task is None else task.canvas
 
+    def give_canvas(self, task_id: str, canvas: str) -> None:
+        """A short task gets a canvas after all. Raises ``EvidenceWriteFailed``."""
+        task = replace(self._by_id[task_id], canvas=canvas)
+        self._journal.append(asdict(task))
+        self._add(task)
+
     def _add(self, task: Task) -> None:
-        self._tasks.append(task)
+        old = self._by_id.get(task.id)
+        if old is None:
+            self._tasks.append(task)
+        else:
+            self._tasks[self._tasks.index(old)] = task
         self._by_id[task.id] = task
 
     def __iter__(self) -> Iterator[Task]:

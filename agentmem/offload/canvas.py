@@ -26,6 +26,7 @@ _NODE = re.compile(r'^\s*(?P<id>\d{3}-N[1-9]\d*)\["(?P<label>[^"]*)"\]\s*$')
 _EDGE = re.compile(r"^\s*(?P<a>\d{3}-N[1-9]\d*) --> ?(?:\|(?P<label>[^|]*)\| ?)?(?P<b>\d{3}-N[1-9]\d*)\s*$")
 _HEADER = re.compile(r"%%\{(.*)\}%%\s*")
 _ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "|": "#124;", "%": "#37;"}
+_TABLE = str.maketrans({**_ESCAPES, **{chr(code): None for code in [*range(32), 127]}})
 _ENTITY = re.compile(r"#(35|quot|lt|gt|96|124|37);")
 _PLAIN = {entity[1:-1]: char for char, entity in _ESCAPES.items()}
 
@@ -76,7 +77,7 @@ class Canvas:
 def escape(text: str) -> str:
     """A text as it may stand between quotes in a label: one line, entities for what Mermaid reads."""
     line = " ".join(text.split())
-    return "".join(_ESCAPES.get(char, char) for char in line if char >= " ")
+    return line.translate(_TABLE)
 
 
 def unescape(text: str) -> str:

@@ -60,6 +60,7 @@ class Entries:
         self.unsummarised: dict[str, Entry] = {}  # no summary yet, oldest first
         self.degraded: dict[str, Entry] = {}  # only a stand-in
         self.unmapped: dict[str, Entry] = {}  # summarised, on no canvas
+        self.by_canvas: dict[str, dict[str, Entry]] = {}  # number of a canvas as its nodes write it -> its entries
         folded: dict[str, Entry] = {}
         _fold(folded, self._journal.rows, self._journal.path)
         for entry in folded.values():
@@ -122,6 +123,8 @@ class Entries:
 
     def _put(self, entry: Entry) -> None:
         self._entries[entry.key] = entry
+        if entry.node_id is not None:
+            self.by_canvas.setdefault(entry.node_id[:3], {})[entry.key] = entry
         lists = (
             (self.unsummarised, entry.summary is None),
             (self.degraded, entry.degraded),

@@ -41,6 +41,8 @@ class Mapping:
         self._builder = builder
         self._warn = warn
         self._failed: dict[str, float] = {}  # key -> when its run failed
+        self._canvases: dict[str, Canvas] = {}  # as they are on disk
+        self.moves = 0  # how often nodes were merged, so that entries changed theirs
 
     def eligible(self, now: float) -> list[Entry]:
         """Entries that may be mapped now, oldest first."""
@@ -78,6 +80,17 @@ class Mapping:
 
     def canvas(self, file: str) -> Canvas:
         """A canvas by file. A damaged one is set aside and drawn anew from its entries, by rules."""
+        known = self._canvases.get(file)
+        if known is None:
+            known = self._canvases[file] = self._opened(file)
+        return known
+
+    def write(self, canvas: Canvas) -> None:
+        """Put a canvas on disk. Raises ``EvidenceWriteFailed``."""
+        self._files.write(canvas)
+        self._canvases[canvas.file] = canvas
+
+    def _opened(self, file: str) -> Canvas:
         try:
             return self._files.read(file)
         except CanvasError as error:
@@ -91,7 +104,7 @@ class Mapping:
         canvas = Canvas(number, label)
         if entries:
             self._place(RulesBuilder(), canvas, entries)
-            return self._files.read(file)
+            return self._canvases[file]
         self._files.write(canvas)
         return canvas
 
@@ -104,8 +117,9 @@ class Mapping:
 
     def _place(self, builder: CanvasBuilder, canvas: Canvas, entries: Sequence[Entry]) -> None:
         update = builder.update(canvas, [self._deed(entry) for entry in entries])
-        self._files.write(update.canvas)  # the node is there before an entry names it
+        self.write(update.canvas)  # the node is there before an entry names it
         changes = {key: {"node_id": node} for key, node in update.mapping.items()}
+        self.moves += bool(update.moved)
         for entry in self._entries if update.moved else ():
             moved = update.moved.get(entry.node_id or "")
             if moved and entry.key not in changes:
