@@ -21,8 +21,9 @@ def table(summaries: Mapping[str, Mapping[str, Any]], notes: Sequence[str]) -> T
     full = next((name for name in arms if name.partition(":")[0] == "full"), None)
     base = None if full is None else _tokens(summaries, full)
     rows = tuple((*_row(summaries, arm), change(_tokens(summaries, arm), base)) for arm in arms)
-    controls = [_controls(name, summary) for name, summary in summaries.items()]
-    return Table(TITLE, (*columns, "against full"), rows, (*notes, *filter(None, controls)))
+    found = [_controls(name, summary) for name, summary in summaries.items()]
+    room = "" if full is None else _room(summaries, full)
+    return Table(TITLE, (*columns, "against full"), rows, (*notes, *filter(None, (room, *found))))
 
 
 def brief(summaries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -60,6 +61,18 @@ def _tokens(summaries: Mapping[str, Mapping[str, Any]], arm: str) -> int:
 def _record(summary: Mapping[str, Any], arm: str) -> Mapping[str, Any]:
     found: Mapping[str, Any] = next(record for record in summary["arms"] if record["arm"] == arm)
     return found
+
+
+def _room(summaries: Mapping[str, Mapping[str, Any]], full: str) -> str:
+    """Says when the window was never near, since some policies wait for it."""
+    peak = max(_record(summary, full)["peak_prompt"] for summary in summaries.values())
+    window = next(iter(summaries.values()))["window"]
+    if peak > window / 2:
+        return ""
+    return (
+        f"no prompt of {full} came above {peak:,} tokens: policies that wait for half of the window ({window:,}) did "
+        f"what {full} did; a smaller --window makes them act"
+    )
 
 
 def _controls(suite: str, summary: Mapping[str, Any]) -> str:
