@@ -119,7 +119,7 @@ class DrillDown:
 
     def _slice(self, name: str, text: str, lines: str | None, pattern: str | None, limit: int) -> str:
         all_lines = text.split("\n")
-        first, last = _range(lines, len(all_lines))
+        first, last = line_range(lines, len(all_lines))
         chosen = list(enumerate(all_lines[first - 1 : last], first))
         if pattern:
             try:
@@ -164,7 +164,8 @@ def _limit(given: object) -> int:
     raise ValueError(f"limit should be a number from 1 to {MOST}, got {given!r}")
 
 
-def _range(lines: object, total: int) -> tuple[int, int]:
+def line_range(lines: object, total: int) -> tuple[int, int]:
+    """First and last line of a range such as ``40-80``, ``40-`` or ``40``, counted from 1. Raises ``ValueError``."""
     if lines is None or lines == "":
         return 1, total
     found = _LINES.fullmatch(str(lines).strip())

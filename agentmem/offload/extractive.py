@@ -20,6 +20,7 @@ NAMES = 0.5  # part of the budget for identifiers without their line
 CHARACTERS = 3.4  # a token, roughly, in tool outputs; the exact count is taken at the end
 ENOUGH = 0.85  # part of the budget that is worth no second try
 TRIES = 6
+NOTHING = "(no output)"
 ALWAYS = 8.0  # weight from which a line is kept even when it brings nothing new
 
 
@@ -60,13 +61,15 @@ class Extractive:
         body = unwrap(text)
         shape = shape_of(body)
         head = _head(body, shape)
+        if not any(body.lines):
+            return Extract(self._cut(head or NOTHING), 10.0, shape)
         whole = "\n".join(filter(None, [head, *body.lines])) if body.total == len(body.lines) else ""
         if whole and len(whole) <= self._budget * 2 * CHARACTERS and self._counter.text(whole) <= self._budget:
             return Extract(whole, 10.0, shape)
         words = identifiers("\n".join([*body.lines, body.note]))
         words.sort(key=lambda word: (_cost(word), word.isdigit()))  # stable: ties in order of appearance
         extract = self._fit(head, ranked(shape, body), words, shape, known)
-        return Extract(extract, round(10 * kept(extract, text), 1), shape)
+        return Extract(extract, round(10 * kept(extract, body.text), 1), shape)
 
     def _fit(self, head: str, lines: list[Line], words: list[str], shape: Shape, known: Set[str]) -> str:
         room = self._budget * (1 - self._names) * CHARACTERS - len(head)

@@ -13,7 +13,8 @@ _INTENTS = (
     ),
     (
         "edit",
-        r"(?:\b(?:edit\w*|write\w*|str_replace\w*|apply_patch|create_file|patch|tee|insert)\b|sed -i|<<|git apply)",
+        r"(?:\b(?:edit\w*|write\w*|str_replace\w*|apply_patch|create_file|patch|tee|insert)\b|sed -i|git apply"
+        r"|\b(?:cat|echo|printf)\b[^|;&]{0,200}?(?:<<|>>?\s*[\w./]))",
     ),
     ("install", r"\b(?:pip3? install|npm (?:i|install)|apt(?:-get)? install|conda install|poetry add|uv add)\b"),
     ("review", r"\bgit (?:diff|status|log|show|blame)\b"),
@@ -22,7 +23,7 @@ _INTENTS = (
     ("fetch", r"\b(?:curl|wget|fetch\w*|browse\w*|open_url|visit\w*|get_content)\b|https?://"),
     ("read", r"\b(?:cat|sed -n|head|tail|less|more|nl|bat|view\w*|read\w*|open\w*)\b"),
     ("list", r"\b(?:ls|tree|dir|pwd|list\w*)\b"),
-    ("run", r"\b(?:python3?|node|ruby|perl|bash|sh|java|cargo run|go run|make)\b"),
+    ("run", r"\b(?:python3?(?! -m (?:pytest|unittest))|node|ruby|perl|bash|sh|java|cargo run|go run|make)\b"),
 )
 _INTENT = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _INTENTS))
 _FILE = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,5}\b(?![(=])")

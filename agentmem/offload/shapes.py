@@ -50,6 +50,7 @@ class Body:
     total: int
     exit_code: int | None = None
     data: Any = None  # the decoded value where the whole output is a JSON list or object
+    text: str = ""  # all of it, in one piece
     note: str = ""  # what the runner said about the output, such as that it was cut
 
 
@@ -81,7 +82,7 @@ def unwrap(text: str) -> Body:
         exit_code = int(last[1]) if exit_code is None else exit_code
         if len(lines[-1]) - len(last[0]) <= 2:
             lines.pop()
-    return Body(_thinned(lines), len(lines), exit_code, data, note)
+    return Body(_thinned(lines), len(lines), exit_code, data, text, note)
 
 
 def shape_of(body: Body) -> Shape:
