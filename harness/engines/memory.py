@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agentmem.messages import Message
+from agentmem.messages import Message, ToolCall
+from agentmem.offload.drilldown import DrillDown, openai_tools
 from agentmem.offload.shortterm import ShortTerm
 from agentmem.settings.shortterm import ShortTermSettings
 from harness.engines.base import Engine
@@ -21,6 +22,7 @@ class AgentMem(Engine):
     def __init__(self, parameters: Any, context: EngineContext) -> None:
         super().__init__(parameters, context)
         self.memory = ShortTerm(parameters, context.folder, context.counter, context.window, durable=False)
+        self._drill = DrillDown(self.memory.store, context.counter)
 
     def begin_task(self, task: str) -> None:
         """A task boundary, as told."""
@@ -37,3 +39,11 @@ class AgentMem(Engine):
     def evidence(self, ref: str) -> str:
         """The whole text behind a pointer."""
         return self.memory.store.get(ref)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Reading back what left the prompt."""
+        return openai_tools()
+
+    def call(self, call: ToolCall) -> str:
+        """A slice of what stands behind a pointer, or what is wrong with the call."""
+        return self._drill.call(call)
