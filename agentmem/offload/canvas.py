@@ -26,7 +26,8 @@ _NODE = re.compile(r'^\s*(?P<id>\d{3}-N[1-9]\d*)\["(?P<label>[^"]*)"\]\s*$')
 _EDGE = re.compile(r"^\s*(?P<a>\d{3}-N[1-9]\d*) --> ?(?:\|(?P<label>[^|]*)\| ?)?(?P<b>\d{3}-N[1-9]\d*)\s*$")
 _HEADER = re.compile(r"%%\{(.*)\}%%\s*")
 _ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "|": "#124;", "%": "#37;"}
-_TABLE = str.maketrans({**_ESCAPES, **{chr(code): None for code in [*range(32), 127]}})
+_CONTROLS = [chr(code) for code in [*range(32), 127] if not chr(code).isspace()]
+_TABLE = str.maketrans({**_ESCAPES, **dict.fromkeys(_CONTROLS)})
 _ENTITY = re.compile(r"#(35|quot|lt|gt|96|124|37);")
 _PLAIN = {entity[1:-1]: char for char, entity in _ESCAPES.items()}
 
@@ -76,8 +77,7 @@ class Canvas:
 
 def escape(text: str) -> str:
     """A text as it may stand between quotes in a label: one line, entities for what Mermaid reads."""
-    line = " ".join(text.split())
-    return line.translate(_TABLE)
+    return " ".join(text.translate(_TABLE).split())
 
 
 def unescape(text: str) -> str:
@@ -177,8 +177,8 @@ def _render(canvas: Canvas) -> str:
     lines = ["%%" + json.dumps(header, ensure_ascii=False).replace("}%%", "} %%") + "%%", "flowchart TD"]
     for node in canvas.nodes:
         parts = [escape(node.title), f"status: {node.status}"]
-        parts += [f"summary: {escape(node.summary)}"] if node.summary else []
-        parts += [f"Timestamp: {escape(node.time)}"] if node.time else []
+        fields = (("summary", escape(node.summary)), ("Timestamp", escape(node.time)))
+        parts += [f"{name}: {text}" for name, text in fields if text]
         lines.append(f'    {node.id}["{"<br/>".join(parts)}"]')
     lines += [f"    {a.id} --> {b.id}" for a, b in pairwise(canvas.nodes)]
     return "\n".join(lines) + "\n"

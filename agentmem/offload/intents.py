@@ -44,11 +44,12 @@ def intent(call: str) -> str:
 def subject(call: str) -> str:
     """What a call is about, in a few words: a file name, else something quoted, else its first words."""
     text = call[:600]
-    for pattern in (_FILE, _QUOTED):
-        found = pattern.search(text)
-        if found:
-            name = found[0] if pattern is _FILE else found[1]
-            return "/".join(name.split("/")[-2:])[-48:]
+    file = _FILE.search(text)
+    if file:
+        return "/".join(file[0].split("/")[-2:])[-48:]
+    quoted = max(_QUOTED.findall(text), key=len, default="")
+    if quoted:
+        return " ".join(quoted.split())
     return " ".join(text.split()[:4])[:48]
 
 
