@@ -33,7 +33,7 @@ from agentmem.longterm.scheduler import Pending, Ran, Scheduler
 from agentmem.longterm.status import MemoryStatus
 from agentmem.longterm.transcript import read_messages
 from agentmem.longterm.upkeep import Upkeep
-from agentmem.longterm.worker import Chore, Worker
+from agentmem.longterm.worker import Chore, Worker, in_time
 from agentmem.messages import Message
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.store.database import Store
@@ -128,6 +128,7 @@ class Memory(Upkeep):
 
         said = read_messages(messages)
         captured = self._recorder.capture(owner, session, said, start, whole, outcome, notify)
+        self.scheduler.committed(owner, session)
         self._follow(owner)
         self._worker.wake()
         return captured
@@ -159,9 +160,7 @@ class Memory(Upkeep):
         if timeout is None:
             work()
         else:
-            thread = threading.Thread(target=work, name="agentmem-flush", daemon=True)
-            thread.start()
-            thread.join(timeout)
+            in_time(work, timeout)
             ended.set()
         waits = tuple(p for p in self.scheduler.pending() if owner in (None, p.scope) and session in (None, p.session))
         return Flushed(not any(p.level == "l1" and p.messages for p in waits), tuple(ran), waits)

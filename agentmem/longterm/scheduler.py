@@ -8,34 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from threading import RLock
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from agentmem.errors import AgentMemError, ModelRejected
 from agentmem.longterm.clock import Clock
-from agentmem.longterm.keys import state_key
 from agentmem.longterm.l1 import L1Result
 from agentmem.longterm.persona import PersonaResult
 from agentmem.longterm.scenes import SceneResult
 from agentmem.longterm.schedule import Rules, ScopeTimer, SessionTimer
+from agentmem.longterm.timers import Timers
 from agentmem.settings.longterm import Extraction, Pipeline
 from agentmem.store.protocol import MemoryStore
 from agentmem.store.records import Scope
-
-Timer = TypeVar("Timer", SessionTimer, ScopeTimer)
 
 
 class Tasks(Protocol):
     """The work itself. Each raises ``AgentMemError`` or ``OSError`` when it failed."""
 
-    def extract(self, scope: Scope, session: str) -> L1Result: ...
+    def extract(self, scope: Scope, session: str) -> L1Result:
+        """Extract the next batch of a session."""
+        ...
 
-    def waiting(self, scope: Scope, session: str) -> int: ...
+    def waiting(self, scope: Scope, session: str) -> int:
+        """Messages of a session that nobody extracted."""
+        ...
 
-    def write_scenes(self, scope: Scope) -> SceneResult: ...
+    def write_scenes(self, scope: Scope) -> SceneResult:
+        """Work changed atoms into scenes."""
+        ...
 
-    def write_persona(self, scope: Scope) -> PersonaResult: ...
+    def write_persona(self, scope: Scope) -> PersonaResult:
+        """Write the persona, if a trigger fires."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,49 +77,47 @@ class Scheduler:
         self.clock = clock
         self.tasks = tasks
         self.rules = Rules(pipeline, extraction)
-        self._sessions: dict[tuple[Scope, str], SessionTimer] = {}
-        self._scopes: dict[Scope, ScopeTimer] = {}
-        self._lock = RLock()  # guards the two maps
+        self.timers = Timers(store, self.rules.first)
         self._working = RLock()  # held while a task runs
 
     # --- what happens
 
     def notify(self, scope: Scope, session: str, turns: int = 1) -> None:
-        """Turns of a session were recorded. Call it inside the transaction that recorded them."""
+        """Turns of a session are being recorded: to be called inside the transaction that records them, so that both
+        happen or neither. Nothing runs for them before ``committed``, since nothing could see them."""
         now = self.clock.now()
-        self._change_session(scope, session, lambda timer: self.rules.said(timer, now, turns))
-        self._change_scope(scope, lambda timer: replace(timer, last_active_time=now))
+        self.timers.write_session(scope, session, lambda timer: self.rules.said(timer, now, turns))
+        self.timers.write_scope(scope, lambda timer: replace(timer, last_active_time=now))
+
+    def committed(self, scope: Scope, session: str) -> None:
+        """The transaction of ``notify`` is over."""
+        self.timers.load_session(scope, session)
+        self.timers.load_scope(scope)
 
     def recover(self) -> None:
         """Load all timers; every session with messages that nobody extracted is due at once."""
         now = self.clock.now()
         for scope in self.store.scopes():
-            with self._lock:
-                state = self.store.state(state_key("timers", scope))
-                self._scopes[scope] = _timer(ScopeTimer, state) if state else ScopeTimer()
+            self.timers.load_scope(scope)
             for session in self.store.sessions(scope):
-                self._load_session(scope, session)
+                self.timers.load_session(scope, session)
                 if self.tasks.waiting(scope, session):
-                    self._change_session(
+                    self.timers.change_session(
                         scope, session, lambda timer: replace(timer, l1_due=now, l1_retries=0, parked="")
                     )
 
-    def forget(self, scope: Scope, session: str | None = None) -> None:
-        """Drop the timers of a scope, or of one session of it."""
-        with self._lock:
-            for key in [key for key in self._sessions if key[0] == scope and session in (None, key[1])]:
-                del self._sessions[key]
-            if session is None:
-                self._scopes.pop(scope, None)
+    def forget(self, scope: Scope) -> None:
+        """Drop the timers of a scope."""
+        self.timers.forget(scope)
 
     # --- what is done about it
 
     def next_due(self) -> float | None:
         """When there will be something to do, or None."""
-        with self._lock:
-            times = [timer.l1_due for timer in self._sessions.values()]
-            times += [timer.l2_due for timer in self._scopes.values()]
-            times += [0.0 for timer in self._scopes.values() if timer.l3_wanted]
+        scopes = self.timers.scopes().values()
+        times = [timer.l1_due for timer in self.timers.sessions().values()]
+        times += [timer.l2_due for timer in scopes]
+        times += [0.0 for timer in scopes if timer.l3_wanted]
         return min((time for time in times if time is not None), default=None)
 
     def run_due(self, goes_on: Callable[[], bool] = lambda: True) -> list[Ran]:
@@ -156,112 +161,71 @@ class Scheduler:
 
     def pending(self) -> list[Pending]:
         """What waits, and why."""
-        with self._lock:
-            sessions, scopes = dict(self._sessions), dict(self._scopes)
-        found = [self._pending_session(*key, timer) for key, timer in sessions.items()]
-        found += [self._pending_scope(scope, timer) for scope, timer in scopes.items()]
+        found = [self._pending_session(*key, timer) for key, timer in self.timers.sessions().items()]
+        found += [self._pending_scope(scope, timer) for scope, timer in self.timers.scopes().items()]
         return [each for each in found if each is not None]
 
     # --- pieces of work
 
     def _piece(self) -> Callable[[], Ran] | None:
         now = self.clock.now()
-        with self._lock:
-            due = [(t.l1_due, key) for key, t in self._sessions.items() if t.l1_due is not None and t.l1_due <= now]
-            if due:
-                scope, session = min(due, key=lambda pair: (pair[0], pair[1][1]))[1]
-                return lambda: self._extract(scope, session)
-            for each, timer in self._scopes.items():
-                if timer.l2_due is not None and timer.l2_due <= now:
-                    return lambda each=each: self._write_scenes(each)  # type: ignore[misc]
-            for each, timer in self._scopes.items():
-                if timer.l3_wanted:
-                    return lambda each=each: self._write_persona(each)  # type: ignore[misc]
+        sessions, scopes = self.timers.sessions(), self.timers.scopes()
+        due = [(t.l1_due, key) for key, t in sessions.items() if t.l1_due is not None and t.l1_due <= now]
+        if due:
+            scope, session = min(due, key=lambda pair: (pair[0], pair[1][1]))[1]
+            return partial(self._extract, scope, session)
+        for scope, timer in scopes.items():
+            if timer.l2_due is not None and timer.l2_due <= now:
+                return partial(self._write_scenes, scope)
+        for scope, timer in scopes.items():
+            if timer.l3_wanted:
+                return partial(self._write_persona, scope)
         return None
 
     def _extract(self, scope: Scope, session: str) -> Ran:
         with self._working:
-            counted = self._session(scope, session).conversation_count
+            counted = self.timers.session(scope, session).conversation_count
             try:
                 result = self.tasks.extract(scope, session)
                 waiting = self.tasks.waiting(scope, session)
             except (AgentMemError, OSError) as error:
                 now, text, hopeless = self.clock.now(), str(error), isinstance(error, ModelRejected)
-                self._change_session(scope, session, lambda timer: self.rules.failed(timer, now, text, hopeless))
+                self.timers.change_session(scope, session, lambda timer: self.rules.failed(timer, now, text, hopeless))
                 return Ran("l1", scope, session, text)
             now = self.clock.now()
-            self._change_session(scope, session, lambda timer: self.rules.extracted(timer, now, counted, waiting))
+            self.timers.change_session(scope, session, lambda timer: self.rules.extracted(timer, now, counted, waiting))
             if result.stored or result.superseded:
-                self._change_scope(scope, lambda timer: self.rules.new_atoms(timer, now))
+                self.timers.change_scope(scope, lambda timer: self.rules.new_atoms(timer, now))
             return Ran("l1", scope, session)
 
     def _write_scenes(self, scope: Scope, force: bool = False) -> Ran:
         with self._working:
-            timer = self._scope(scope)
+            timer = self.timers.scope(scope)
             if not force and self.rules.is_cold(timer, self.clock.now()):
-                self._change_scope(scope, self.rules.gone_cold)
+                self.timers.change_scope(scope, self.rules.gone_cold)
                 return Ran("l2", scope)
             try:
                 result = self.tasks.write_scenes(scope)
             except (AgentMemError, OSError) as error:
                 now, text = self.clock.now(), str(error)
-                self._change_scope(scope, lambda timer: self.rules.scenes_failed(timer, now, text))
+                self.timers.change_scope(scope, lambda timer: self.rules.scenes_failed(timer, now, text))
                 return Ran("l2", scope, error=text)
             now, counted = self.clock.now(), timer.l2_pending_l1_count
-            self._change_scope(scope, lambda t: self.rules.scenes_written(t, now, result.skipped, counted))
+            self.timers.change_scope(scope, lambda t: self.rules.scenes_written(t, now, result.skipped, counted))
             return Ran("l2", scope)
 
     def _write_persona(self, scope: Scope) -> Ran:
         with self._working:
             # several wishes become one run; a wish that comes while it runs leads to another
-            self._change_scope(scope, lambda timer: replace(timer, l3_wanted=False))
+            self.timers.change_scope(scope, lambda timer: replace(timer, l3_wanted=False))
             try:
                 self.tasks.write_persona(scope)
             except (AgentMemError, OSError) as error:
                 text = str(error)
-                self._change_scope(scope, lambda timer: replace(timer, l3_error=text))
+                self.timers.change_scope(scope, lambda timer: replace(timer, l3_error=text))
                 return Ran("l3", scope, error=text)
-            self._change_scope(scope, lambda timer: replace(timer, l3_error=""))
+            self.timers.change_scope(scope, lambda timer: replace(timer, l3_error=""))
             return Ran("l3", scope)
-
-    # --- states
-
-    def _session(self, scope: Scope, session: str) -> SessionTimer:
-        with self._lock:
-            return self._sessions.get((scope, session)) or self._load_session(scope, session)
-
-    def _scope(self, scope: Scope) -> ScopeTimer:
-        with self._lock:
-            return self._scopes.get(scope) or ScopeTimer()
-
-    def _load_session(self, scope: Scope, session: str) -> SessionTimer:
-        state = self.store.state(state_key("pipeline", scope, session))
-        timer = _timer(SessionTimer, state) if state else self.rules.first()
-        with self._lock:
-            self._sessions[scope, session] = timer
-        return timer
-
-    def _change_session(self, scope: Scope, session: str, change: Callable[[SessionTimer], SessionTimer]) -> None:
-        def write(state: dict[str, Any]) -> dict[str, Any]:
-            timer = _timer(SessionTimer, state) if state else self.rules.first()
-            return asdict(replace(change(timer), version=timer.version + 1))
-
-        timer = _timer(SessionTimer, self.store.update_state(state_key("pipeline", scope, session), write))
-        with self._lock:
-            known = self._sessions.get((scope, session))
-            if known is None or known.version <= timer.version:  # another thread may have been faster
-                self._sessions[scope, session] = timer
-
-    def _change_scope(self, scope: Scope, change: Callable[[ScopeTimer], ScopeTimer]) -> None:
-        def write(state: dict[str, Any]) -> dict[str, Any]:
-            timer = _timer(ScopeTimer, state)
-            return asdict(replace(change(timer), version=timer.version + 1))
-
-        timer = _timer(ScopeTimer, self.store.update_state(state_key("timers", scope), write))
-        with self._lock:
-            known = self._scopes.get(scope)
-            if known is None or known.version <= timer.version:
-                self._scopes[scope] = timer
 
     def _matching(self, scope: Scope | None, session: str | None) -> Iterable[tuple[Scope, str]]:
         scopes = self.store.scopes() if scope is None else [scope]
@@ -293,8 +257,3 @@ class Scheduler:
         if timer.l3_error:
             why += f"; the last persona run failed: {timer.l3_error}"
         return Pending("l2", scope, "", None, timer.l2_due, why)
-
-
-def _timer(kind: type[Timer], state: dict[str, Any]) -> Timer:
-    names = {field.name for field in fields(kind)}
-    return kind(**{key: value for key, value in state.items() if key in names})

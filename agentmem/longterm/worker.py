@@ -114,3 +114,26 @@ class Worker:
         with self._condition:
             if not self._woken and not self._stopping and seconds != 0.0:
                 self.clock.wait(self._condition, seconds)
+
+
+def in_time(work: Callable[[], None], seconds: float) -> bool:
+    """Do something in a thread and wait for it at most that long; False when it goes on. Raises what it raised in
+    time; what it raises later is logged, since nobody waits any more."""
+    failed: list[AgentMemError] = []
+    late = threading.Event()
+
+    def run() -> None:
+        try:
+            work()
+        except AgentMemError as error:
+            failed.append(error)
+            if late.is_set():
+                log.warning("work that took too long failed in the end: %s", error)
+
+    thread = threading.Thread(target=run, name="agentmem-flush", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    late.set()
+    if failed:
+        raise failed[0]
+    return not thread.is_alive()

@@ -64,6 +64,7 @@ class World:
                 self.scheduler.notify(scope, session)
 
         captured = self.recorder.capture(scope, session, read_messages(messages), then=notify, **more)
+        self.scheduler.committed(scope, session)
         self.journal.follow(scope)
         return captured
 
