@@ -26,6 +26,7 @@ from harness.summary import summarise
 from harness.types import Arm, Outcome, Recipe, Session, Task, TaskRow
 
 CONTROL = "control"
+TRAJECTORIES = "trajectories"
 Progress = Callable[[int, int, str], None]
 Job = tuple[Arm, int, Session[Task]]
 
@@ -154,6 +155,8 @@ def execute(
     failure = _play_all(parts, todo, concurrency, writer)
     if failure is not None:
         raise failure
+    for path in sorted((parts.folder / TRAJECTORIES).glob("*.jsonl")):
+        transcripts.arrange(path)
     rows = latest(log.tasks, sessions)
     details = [row.detail for row in rows]
     facts = {"outcomes": "scored", "judging": agreement(details), "ledger": ledger_totals(parts.folder), **extra}
@@ -196,10 +199,11 @@ class _Writer:
         lines: dict[str, list[dict[str, Any]]] = {}
         for arm, played in tasks:
             if played.messages:
-                row = transcripts.record(played.task, played.messages, played.outcome, agent, model)
-                lines.setdefault(slug(arm.name), []).append(row)
+                row = transcripts.record(played.row, played.task, played.messages, played.outcome, agent, model)
+                again = f"-{played.row.attempt}" if played.row.attempt else ""
+                lines.setdefault(f"{slug(arm.name)}{again}.jsonl", []).append(row)
         for name, rows in lines.items():
-            transcripts.append(self._parts.folder / "trajectories" / f"{name}.jsonl", rows)
+            transcripts.append(self._parts.folder / TRAJECTORIES / name, rows)
         for arm, _, session in (event.job for event in events if event.over and event.error is None):
             self._done += 1
             self._progress(self._done, self._total, f"{session.id} {arm.name}")

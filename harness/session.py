@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +97,7 @@ class _Player:
         parts, name = self._parts, f"{self._session.id}-{self._attempt}"
         memory = _Reported(parts.memory) if parts.memory else None
         context = EngineContext(name, parts.window, parts.counter, self._folder / f"{number}", parts.clock, memory)
+        shutil.rmtree(context.folder, ignore_errors=True)  # of a try that was stopped; a session begins without memory
         engine = build(self._arm, context)
         told = parts.boundaries == "told"
         per_session: Callable[[Session[Task], int], Model] | None = getattr(parts.model, "for_session", None)

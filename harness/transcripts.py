@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from agentmem.messages import Message, openai_calls
-from harness.types import Outcome, Task
+from harness.types import Outcome, Task, TaskRow
 
 SCHEMA = "replay-trajectory/1"
 
 
-def record(task: Task, messages: Sequence[Message], outcome: Outcome, agent: str, model: str) -> dict[str, Any]:
-    """One task as a record: every message as it was, in order, with the outcome it had."""
+def record(
+    row: TaskRow, task: Task, messages: Sequence[Message], outcome: Outcome, agent: str, model: str
+) -> dict[str, Any]:
+    """One task as a record: every message as it was, in order, with the outcome it had and its place in the run."""
     resolved = {"resolved": outcome.passed, "state": outcome.state, "score": outcome.score, "error": outcome.error}
     return {
         "schema": SCHEMA,
@@ -22,6 +24,7 @@ def record(task: Task, messages: Sequence[Message], outcome: Outcome, agent: str
         "task_id": task.id,
         "agent": agent,
         "model": model,
+        "source": {"session": row.session, "position": row.position, "attempt": row.attempt},
         "outcome": {name: value for name, value in resolved.items() if value is not None},
         "messages": [_row(message) for message in messages],
     }
@@ -32,6 +35,19 @@ def append(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="\n") as lines:
         lines.write("".join(json.dumps(row, ensure_ascii=True, allow_nan=False) + "\n" for row in rows))
+
+
+def arrange(path: Path) -> None:
+    """Put a finished file in the order of the sessions, which end in any order; of a task that was played again the
+    last record stays."""
+    last: dict[tuple[str, int], str] = {}
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            source = json.loads(line)["source"]
+            last[source["session"], source["position"]] = line
+    part = path.with_suffix(".part")
+    part.write_text("".join(last[place] for place in sorted(last)), encoding="utf-8", newline="\n")
+    part.replace(path)
 
 
 def _row(message: Message) -> dict[str, Any]:

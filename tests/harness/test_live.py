@@ -149,6 +149,8 @@ def test_resume_plays_errored_sessions_again_and_nothing_else(tmp_path: Path) ->
         whole = run(Riddles(4), model(server), tmp_path / "whole", given)
     assert whole["arms"] == second["arms"]
     assert len(read_tasks(tmp_path)) == 4
+    transcripts = [read([folder / "trajectories" / "full.jsonl"]) for folder in (tmp_path, tmp_path / "whole")]
+    assert [[run.id for run in runs] for runs in transcripts] == [["t0", "t1", "t2", "t3"]] * 2
 
 
 def test_a_run_is_not_resumed_under_another_recipe(tmp_path: Path) -> None:
@@ -163,6 +165,8 @@ def test_repeats_are_attempts_of_their_own(tmp_path: Path) -> None:
         summary = run(Riddles(2), model(server), tmp_path, options(repeats=3), concurrency=3)
     assert summary["arms"][0]["tasks"]["attempted"] == 6
     assert sorted({row.attempt for row in read_tasks(tmp_path)}) == [0, 1, 2]
+    names = sorted(path.name for path in (tmp_path / "trajectories").iterdir())
+    assert names == ["full-1.jsonl", "full-2.jsonl", "full.jsonl"]
 
 
 def test_the_transcript_of_a_run_can_be_replayed(tmp_path: Path) -> None:

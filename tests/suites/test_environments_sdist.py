@@ -94,6 +94,15 @@ def verdict(built: Built, patch: str) -> tuple[bool, bool]:
     return graded.resolved, graded.read.applied
 
 
+def test_grading_without_isolation_gives_the_same_verdicts(built: Built) -> None:
+    one = instance(ROW)
+    assert [grade(one, built, patch, opener("none")).resolved for patch in (GOLD, "", "not a patch")] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_gold_empty_and_breaking_patches(built: Built) -> None:
     one = instance(ROW)
     assert verdict(built, GOLD) == (True, True)
