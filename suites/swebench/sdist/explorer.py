@@ -62,7 +62,8 @@ def commands(instance: Instance, prompt: Callable[[], Sequence[Message]]) -> Ite
         yield f"grep -n 'def test' {shlex.quote(target)} 2>/dev/null | tail -30"
     run = f"{instance.test_command} {' '.join(instance.test_targets)} 2>&1 | tail -60"
     yield run
-    write = f"cat > .git/fix.patch <<'END_OF_PATCH'\n{instance.patch.rstrip()}\nEND_OF_PATCH"
+    patch = instance.patch.rstrip("\n")  # newlines only: a patch may end with a blank line of context
+    write = f"cat > .git/fix.patch <<'END_OF_PATCH'\n{patch}\nEND_OF_PATCH"
     yield f"{write}\ngit apply .git/fix.patch && git diff --stat"
     yield "git diff"
     yield run
