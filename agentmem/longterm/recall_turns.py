@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentmem.longterm.recall_candidates import Candidate
+from agentmem.longterm.recall_explain import explained
 from agentmem.store.bm25 import row_scores, session_scores
 from agentmem.store.frames import Frame
 from agentmem.store.view import View, best
@@ -25,6 +26,8 @@ Mask = NDArray[np.bool_]
 NEIGHBOURS = {1: 0.28, -1: 0.21, 2: 0.28, -2: 0.21}
 """Share of a turn's keyword score that goes to the turns 1 and 2 places behind (positive) and before it."""
 
+ENOUGH_WORDS = 16
+SHORT_QUESTION = 20  # words; a longer turn that ends with a question has said something before
 _SELF = frozenset({"i", "my", "me", "mine", "myself", "i'm", "i've", "我", "我的"})
 
 
@@ -45,9 +48,9 @@ class TurnWeights:
     date: float = 4.0
     """It was said on a day, in a month or year that the question names."""
     length: float = 1.0
-    """log(1 + words): short turns are greetings and thanks."""
+    """log(1 + words), up to ``ENOUGH_WORDS``: very short turns are greetings and thanks."""
     asks: float = -1.0
-    """It ends with a question mark: questions are answered elsewhere."""
+    """It is short and ends with a question mark: such a question is answered elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +99,13 @@ def rank_turns(
         "vector": standing(cosine, has),
         "speaker": said_by(frame, query),
         "date": dates,
-        "length": np.log1p(frame.words),
-        "asks": frame.asks.astype(np.float32),
+        "length": np.log1p(np.minimum(frame.words, ENOUGH_WORDS)),
+        "asks": (frame.asks & (frame.words < SHORT_QUESTION)).astype(np.float32),
     }
     parts = {name: np.float32(getattr(weights, name)) * signal for name, signal in signals.items()}
     total: Scores = np.add.reduce(list(parts.values()))
     places = best(total, candidates, limit)
-    return Ranking(_explained(view, places, total, own, cosine, has, parts), int(candidates.sum()))
+    return Ranking(explained(view, places, total, own, cosine, has, parts), int(candidates.sum()))
 
 
 def spread(frame: Frame, scores: Scores) -> Scores:
@@ -179,37 +182,6 @@ def said_on(frame: Frame, dates: Sequence[Named]) -> Scores:
 def _speaks_of_self(query: str) -> bool:
     words = query.lower().replace("’", "'").split()
     return any(word.strip("?.,!") in _SELF for word in words) or "我" in query
-
-
-def _explained(
-    view: View,
-    places: NDArray[np.int64],
-    total: Scores,
-    own: Scores,
-    cosine: Scores,
-    has: Mask,
-    parts: dict[str, Scores],
-) -> tuple[Candidate, ...]:
-    ids = view.ids(places)
-    rows = []
-    for place in places.tolist():
-        seq = int(view.frame.seq[place])
-        if seq not in ids:
-            continue  # deleted since the snapshot
-        raw = float(own[place])
-        rows.append(
-            Candidate(
-                ids[seq],
-                seq,
-                float(total[place]),
-                int(np.count_nonzero(own > own[place])) + 1 if raw > 0 else None,
-                raw / (1 + raw) if raw > 0 else None,
-                int(np.count_nonzero(cosine[has] > cosine[place])) + 1 if has[place] else None,
-                float(cosine[place]) if has[place] else None,
-                {name: round(float(part[place]), 4) for name, part in parts.items() if part[place]},
-            )
-        )
-    return tuple(rows)
 
 
 def weights_without(*names: str) -> TurnWeights:
