@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentmem.messages import Message, ToolCall
-from harness.errors import UnknownName
+from harness.errors import EnvironmentFailed, UnknownName
 from harness.protocols import Environment, Sandbox, SuiteContext
 from harness.types import Outcome, SandboxSpec, Task
 from suites.swebench.environment import BASH, task_prompt
@@ -29,12 +31,14 @@ from suites.swebench.mini.script import Script
 from suites.swebench.mini.tasks import MiniTask, write_files
 
 NAME = "swebench-mini"
+NOT_RUN = (126, 127)  # what a shell says of a command that it could not run, or not find
+Opener = Callable[[Path], Sandbox]  # a sandbox on a folder
 DEFAULTS = {"seed": 0, "tasks": 10}
 HOW = "The tests run with `python -m unittest`; nothing has to be installed."
 
 
 class SweBenchMini:
-    """Options: ``seed``, ``tasks`` (at most 50 are different)."""
+    """Options: ``seed``, ``tasks`` (60 are different)."""
 
     name = NAME
     controls = ("gold patch", "empty patch")
@@ -42,7 +46,11 @@ class SweBenchMini:
     def __init__(self, context: SuiteContext) -> None:
         seed, count = (int(context.options.get(key, some)) for key, some in DEFAULTS.items())
         self._tasks = {task.id: task for task in generate(seed, count)}
-        self._context = context
+        # one interpreter for all sandboxes, written before there are threads: a script that is open for writing
+        # in a process that another thread has just forked cannot be run
+        tools = make_tools(Path(tempfile.mkdtemp(prefix="agentmem-tools-")))
+        weakref.finalize(self, shutil.rmtree, tools, ignore_errors=True)
+        self._open: Opener = lambda repo: context.open_sandbox(_spec(repo, tools))
 
     def tasks(self) -> Sequence[Task]:
         """One task a repository."""
@@ -54,7 +62,7 @@ class SweBenchMini:
 
     def environment(self, task: Task, folder: Path) -> Environment:
         """A copy of the repository with a shell in it."""
-        return Repository(self._tasks[task.id], self._context.open_sandbox)
+        return Repository(self._tasks[task.id], self._open)
 
     def control(self, name: str, task: Task) -> Outcome:
         """Grade the repository with its gold patch, or as it is."""
@@ -63,21 +71,17 @@ class SweBenchMini:
         one = self._tasks[task.id]
         return grade(one, apply_patch(one.files, one.gold_patch) if name == "gold patch" else one.files, self._open)
 
-    @property
-    def _open(self) -> Callable[[SandboxSpec], Sandbox]:
-        return self._context.open_sandbox
-
 
 class Repository:
     """One task's environment."""
 
-    def __init__(self, task: MiniTask, open_sandbox: Callable[[SandboxSpec], Sandbox]) -> None:
+    def __init__(self, task: MiniTask, open_sandbox: Opener) -> None:
         self._task = task
         self._open = open_sandbox
         self._folder = tempfile.TemporaryDirectory(prefix="agentmem-task-")
         self._repo = Path(self._folder.name) / "repo"
         write_files(task.files, self._repo)
-        self._sandbox = open_sandbox(_spec(self._repo, Path(self._folder.name)))
+        self._sandbox = open_sandbox(self._repo)
         self._scrub = scrubber(Path(self._sandbox.root))
 
     def tools(self) -> list[dict[str, Any]]:
@@ -109,22 +113,26 @@ class Repository:
         self._folder.cleanup()
 
 
-def grade(task: MiniTask, files: Mapping[str, str], open_sandbox: Callable[[SandboxSpec], Sandbox]) -> Outcome:
-    """Run the original tests on some sources in a sandbox of their own. Passed is: every deciding test passes."""
+def grade(task: MiniTask, files: Mapping[str, str], open_sandbox: Opener) -> Outcome:
+    """Run the original tests on some sources in a sandbox of their own. Passed is: every deciding test passes.
+
+    Raises ``EnvironmentFailed`` when they could not be started.
+    """
     with tempfile.TemporaryDirectory(prefix="agentmem-grade-") as folder:
         write_files(with_original_tests(task, files), Path(folder) / "repo")
-        sandbox = open_sandbox(_spec(Path(folder) / "repo", Path(folder)))
+        sandbox = open_sandbox(Path(folder) / "repo")
         try:
-            log = sandbox.run(f"{task.test_command} -v").output
+            ran = sandbox.run(f"{task.test_command} -v")
         finally:
             sandbox.close()
-    passed = passed_tests(log)
+    if ran.code in NOT_RUN:
+        raise EnvironmentFailed(f"the tests of {task.id} could not be started: {ran.output[-300:].strip()}")
+    passed = passed_tests(ran.output)
     failed = [name for name in task.test_ids if name not in passed]
     return Outcome("scored", not failed, float(not failed), detail={"failed": failed})
 
 
-def _spec(repo: Path, folder: Path) -> SandboxSpec:
-    tools = make_tools(folder / "tools")
+def _spec(repo: Path, tools: Path) -> SandboxSpec:
     return SandboxSpec(
         work=str(repo),
         inside=VIRTUAL_ROOT,
