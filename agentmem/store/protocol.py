@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agentmem.store.records import Added, Atom, Hit, Level, Pending, Scope, StoreStatus, Traces, Turn
+from agentmem.store.view import View
 
 State = dict[str, Any]
 Vectors = NDArray[np.float32]
@@ -74,6 +75,10 @@ class MemoryStore(Protocol):
         """Atoms, live or superseded, whose ``sources`` hold one of the turns."""
 
     # --- search (live rows of the scope only)
+
+    def view(self, scope: Scope, level: Level) -> View:
+        """The live rows of a scope as arrays, for those who rank by more than one signal."""
+        ...
 
     def search_text(self, scope: Scope, level: Level, query: str, limit: int, **only: Any) -> list[Hit]:
         """Keyword search; any text is a legal query. ``only``: session, types, scene (substring). Score in (0, 1)."""

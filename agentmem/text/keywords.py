@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCHEME = "porter-pairs/1"  # changes when the same text would be cut otherwise; stored beside the index
+MOST_TERMS = 64  # of a query
 LONGEST = 64  # characters; longer runs (base64, hashes of files) are cut to this
 
 _MARKS = "\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0962\u0963"  # combining marks that are parts of words
@@ -58,7 +59,8 @@ def index_tokens(text: str) -> list[str]:
 def query_terms(text: str, segment: Segmenter | None = None) -> list[Term]:
     """The distinct terms of a query, in order. Stop words are left out unless the query holds nothing else.
 
-    A compound such as ``v2.0`` or ``multi-agent`` is a phrase beside its parts.
+    A compound such as ``v2.0`` or ``multi-agent`` is a phrase beside its parts. Of a long text the ``MOST_TERMS``
+    longest are kept: long words are rare words.
     """
     folded = _POSSESSIVE.sub(" ", fold(text))
     telling: dict[Term, None] = {}
@@ -67,7 +69,12 @@ def query_terms(text: str, segment: Segmenter | None = None) -> list[Term]:
         everything[term] = None
         if word not in ALL and not (len(word) == 1 and word.isascii() and word.isalpha()):
             telling[term] = None
-    return list(telling or everything)
+    terms = list(telling or everything)
+    if len(terms) <= MOST_TERMS:
+        return terms
+    longest = sorted(terms, key=lambda term: -sum(map(len, term.tokens)))[:MOST_TERMS]
+    kept = set(longest)
+    return [term for term in terms if term in kept]
 
 
 def fold(text: str) -> str:
