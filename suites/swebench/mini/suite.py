@@ -31,6 +31,7 @@ from suites.swebench.mini.script import Script
 from suites.swebench.mini.tasks import MiniTask, write_files
 
 NAME = "swebench-mini"
+LOG = ".tests.log"
 NOT_RUN = (126, 127)  # what a shell says of a command that it could not run, or not find
 Opener = Callable[[Path], Sandbox]  # a sandbox on a folder
 DEFAULTS = {"seed": 0, "tasks": 10}
@@ -119,15 +120,17 @@ def grade(task: MiniTask, files: Mapping[str, str], open_sandbox: Opener) -> Out
     Raises ``EnvironmentFailed`` when they could not be started.
     """
     with tempfile.TemporaryDirectory(prefix="agentmem-grade-") as folder:
-        write_files(with_original_tests(task, files), Path(folder) / "repo")
-        sandbox = open_sandbox(Path(folder) / "repo")
+        repo = Path(folder) / "repo"
+        write_files(with_original_tests(task, files), repo)
+        sandbox = open_sandbox(repo)
         try:
-            ran = sandbox.run(f"{task.test_command} -v")
+            ran = sandbox.run(f"{task.test_command} -v >{LOG} 2>&1")  # a file is whole, whatever the machine's load
         finally:
             sandbox.close()
+        log = (repo / LOG).read_text(encoding="utf-8", errors="replace") if (repo / LOG).is_file() else ran.output
     if ran.code in NOT_RUN:
-        raise EnvironmentFailed(f"the tests of {task.id} could not be started: {ran.output[-300:].strip()}")
-    passed = passed_tests(ran.output)
+        raise EnvironmentFailed(f"the tests of {task.id} could not be started: {log[-300:].strip()}")
+    passed = passed_tests(log)
     failed = [name for name in task.test_ids if name not in passed]
     return Outcome("scored", not failed, float(not failed), detail={"failed": failed})
 
