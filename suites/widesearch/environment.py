@@ -15,6 +15,7 @@ from harness.errors import EnvironmentFailed, UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
 from suites.answering import Answering, arguments, failed, pages, result, tool
+from suites.widesearch.normalize import norm_column
 from suites.widesearch.providers import Provider, provider
 from suites.widesearch.score import score
 from suites.widesearch.tasks import Query, load
@@ -66,7 +67,12 @@ class WideSearch:
         query = self._queries[task.id]
         if name not in self.controls:
             raise UnknownName("control", name, self.controls)
-        return self._score(query, markdown(query.gold_csv, rows=name == "gold table"))
+        required = list(query.evaluation["required"])
+        return self._score(query, markdown(query.gold_csv, required, rows=name == "gold table"))
+
+    def gold(self, task: str) -> str:
+        """The gold table of a task, as CSV."""
+        return self._queries[task].gold_csv
 
     def _score(self, query: Query, answer: str) -> Outcome:
         judge = self._context.judge
@@ -106,12 +112,15 @@ class Web(Answering):
         return result(call, f"[part {number} of {len(parts)}]\n{parts[number - 1]}")
 
 
-def markdown(table: str, *, rows: bool) -> str:
-    """A CSV table as the fenced Markdown the suite asks for; pipes in cells become slashes."""
-    lines = [line for line in csv.reader(io.StringIO(table)) if line]
-    lines = lines if rows else lines[:1]
-    if not lines:
-        return "```markdown\n```"
-    shown = ["| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in line) + " |" for line in lines]
-    shown.insert(1, "|" + " --- |" * len(lines[0]))
+def markdown(table: str, required: Sequence[str], *, rows: bool) -> str:
+    """The required columns of a CSV table as the fenced Markdown the suite asks for; pipes in cells become slashes.
+
+    A column more than required is a mistake to the scorer, and gold tables have such columns.
+    """
+    lines = [line for line in csv.reader(io.StringIO(table.removeprefix("\ufeff"))) if line]
+    kept = [index for index, name in enumerate(lines[0] if lines else ()) if norm_column(name) in required]
+    picked = [[line[index] if index < len(line) else "" for index in kept] for line in lines[: None if rows else 1]]
+    cells = [[cell.replace("|", "/").replace("\n", " ") for cell in line] for line in picked]
+    shown = [f"| {' | '.join(line)} |" for line in cells]
+    shown.insert(1, "|" + " --- |" * len(kept))
     return "```markdown\n" + "\n".join(shown) + "\n```"

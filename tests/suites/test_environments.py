@@ -218,9 +218,11 @@ def test_unknown_and_incomplete_providers_are_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_gold_table_becomes_the_answer_it_would_be() -> None:
-    table = 'name,note\nA,"x|y\nz"\n'
-    assert markdown(table, rows=True) == "```markdown\n| name | note |\n| --- | --- |\n| A | x/y z |\n```"
-    assert markdown(table, rows=False) == "```markdown\n| name | note |\n| --- | --- |\n```"
+    table = '\ufeffName,note,more\nA,"x|y\nz",1\n'
+    required = ["name", "note"]
+    head = "```markdown\n| Name | note |\n| --- | --- |\n"
+    assert markdown(table, required, rows=True) == head + "| A | x/y z |\n```"
+    assert markdown(table, required, rows=False) == head + "```"
 
 
 @given(st.text(max_size=300))
