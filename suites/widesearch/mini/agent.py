@@ -6,7 +6,7 @@ from functools import partial
 
 from suites.mini_agents.moves import Done, Gap, Move, find, look
 from suites.mini_agents.view import View
-from suites.widesearch.mini.phrases import COLUMNS, FACTS, LIST_TITLE, cell, coast_of, entries, results
+from suites.widesearch.mini.phrases import FACTS, LIST_TITLE, cell, coast_of, entries, markdown, results
 
 PATTERN = "was built in|metres high|The keeper of"
 SEARCH, PAGE = "search_global", "text_browser_view"
@@ -35,8 +35,7 @@ def policy(view: View) -> Move:
             return look(view, PAGE, open_ones, PATTERN)
     except Gap as gap:
         return gap.move
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *([name, *row] for name, row in rows.items())]
-    return Done("```markdown\n" + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) + "\n```")
+    return Done(markdown([name, *row] for name, row in rows.items()))
 
 
 def _row(view: View, name: str) -> list[str | None]:

@@ -38,6 +38,12 @@ class Light:
         return self.name, self.built, self.height, self.keeper
 
 
+def markdown(rows: Iterable[Iterable[object]]) -> str:
+    """Rows under the header, as the request wants them."""
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *rows]
+    return "```markdown\n" + "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) + "\n```"
+
+
 def coast_of(request: str) -> str | None:
     """The coast a request asks about, or None when it is none of our requests."""
     found = _REQUEST.search(request)

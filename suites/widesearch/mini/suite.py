@@ -20,10 +20,10 @@ from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Task
 from suites.mini_agents.player import Player
 from suites.outcomes import Mode
-from suites.widesearch.environment import Web, markdown
+from suites.widesearch.environment import Web
 from suites.widesearch.mini.agent import is_request, policy
 from suites.widesearch.mini.generate import Coast, generate, site
-from suites.widesearch.mini.phrases import REQUEST
+from suites.widesearch.mini.phrases import REQUEST, markdown
 from suites.widesearch.providers import Frozen
 from suites.widesearch.score import score
 from suites.widesearch.tasks import ROLE
@@ -89,7 +89,7 @@ class WideSearchMini:
         if name not in self.controls:
             raise UnknownName("control", name, self.controls)
         coast = self._coasts[task.id]
-        return self._score(coast, markdown(coast.gold_csv, rows=name == "gold table"))
+        return self._score(coast, markdown(light.row for light in coast.lights if name == "gold table"))
 
     def _score(self, coast: Coast, answer: str) -> Outcome:
         """By the mode of the context; ``detail["modes"]`` says for both modes whether the table passed."""
