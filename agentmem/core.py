@@ -23,12 +23,15 @@ from agentmem.embed.protocol import Embedder
 from agentmem.errors import ConfigError
 from agentmem.llm.client import OpenAIModel
 from agentmem.llm.protocol import Attempt, LanguageModel
+from agentmem.longterm import search_tools
 from agentmem.longterm.capture import Captured, Outcome, Recorder
 from agentmem.longterm.chores import cleaning_chore, embedding_chore
 from agentmem.longterm.clock import Clock, SystemClock, zone_of
 from agentmem.longterm.gates import is_skipped_session
 from agentmem.longterm.journal import Journal
 from agentmem.longterm.pipeline import Pipeline
+from agentmem.longterm.profile import PromptTexts
+from agentmem.longterm.recall import Recalled, Recaller, Searched
 from agentmem.longterm.scheduler import Pending, Ran, Scheduler
 from agentmem.longterm.status import MemoryStatus
 from agentmem.longterm.transcript import read_messages
@@ -90,6 +93,9 @@ class Memory(Upkeep):
         self._recorder = Recorder(self.store, self.config.capture, self._now, self.evidence, self._zone)
         self.pipeline = Pipeline(self.folder, self.store, self.config, self.clock, *self._models, self._embedder)
         self.scheduler = Scheduler(self.store, self.config.pipeline, self.config.extraction, self.clock, self.pipeline)
+        self._recaller = Recaller(
+            self.store, self.config.recall, self._embedder, lambda owner: PromptTexts(self.pipeline.profile(owner))
+        )
         self._worker = Worker(self.scheduler, self.clock, self._chores())
         self._troubles: dict[str, str] = {}
         self._closed = False
@@ -132,6 +138,37 @@ class Memory(Upkeep):
         self._follow(owner)
         self._worker.wake()
         return captured
+
+    def recall(self, query: str, session: str | None = None, scope: Scope | None = None) -> Recalled:
+        """What is known about a message: ``stable`` for the end of the system prompt, ``dynamic`` for the front of the
+        user's message. It works with what there is: ``degraded`` says what was missing."""
+        return self._recaller.recall(self._scope(scope), query)
+
+    def search(
+        self,
+        query: str,
+        limit: int = 5,
+        type: str | None = None,
+        scene: str | None = None,
+        scope: Scope | None = None,
+    ) -> Searched:
+        """Atoms by words and meaning; only of a type, or of scenes whose name holds a text."""
+        return self._recaller.search(self._scope(scope), query, limit, type, scene)
+
+    def search_conversations(
+        self, query: str, limit: int = 5, session: str | None = None, scope: Scope | None = None
+    ) -> Searched:
+        """Messages by words, meaning, speaker and date; of one session when it is named."""
+        return self._recaller.search_conversations(self._scope(scope), query, limit, session)
+
+    @staticmethod
+    def tools() -> list[dict[str, Any]]:
+        """``memory_search`` and ``conversation_search`` in OpenAI's schema, for the host's own model."""
+        return search_tools.tools()
+
+    def call_tool(self, name: str, arguments: str, scope: Scope | None = None) -> str:
+        """Run one of them with the arguments as the model wrote them; mistakes are answered in words."""
+        return search_tools.call(self._recaller, self._scope(scope), name, arguments)
 
     # --- what happens in between
 
@@ -212,6 +249,14 @@ class Memory(Upkeep):
     async def acapture(self, messages: Given, session: str, **more: Any) -> Captured:
         """See ``capture``."""
         return await asyncio.to_thread(self.capture, messages, session, **more)
+
+    async def arecall(self, query: str, session: str | None = None, scope: Scope | None = None) -> Recalled:
+        """See ``recall``."""
+        return await asyncio.to_thread(self.recall, query, session, scope)
+
+    async def asearch(self, query: str, **more: Any) -> Searched:
+        """See ``search``."""
+        return await asyncio.to_thread(self.search, query, **more)
 
     async def aflush(
         self, session: str | None = None, scope: Scope | None = None, timeout: float | None = None

@@ -13,8 +13,17 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from agentmem.longterm.citations import strip_citations
 from agentmem.longterm.keys import scope_folder, slug
-from agentmem.longterm.scene_format import FOLDER, Scene, format_scene, navigation, parse_scene, strip_navigation
+from agentmem.longterm.scene_format import (
+    FOLDER,
+    Scene,
+    format_scene,
+    navigation,
+    parse_scene,
+    steady_navigation,
+    strip_navigation,
+)
 from agentmem.store.records import Scope
 
 PERSONA = "persona.md"
@@ -149,6 +158,22 @@ class Profile:
 
     def _paths(self) -> list[Path]:
         return sorted(path for path in self.scenes_folder.glob("*.md") if path.is_file())
+
+
+class PromptTexts:
+    """A profile as a prompt shows it: the persona without ids, the scenes in a steady order."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def persona(self) -> str | None:
+        """The persona; None when there is none."""
+        persona = self.profile.persona()
+        return strip_citations(persona) if persona else None
+
+    def navigation(self) -> str:
+        """One line a scene, with the path of its file."""
+        return steady_navigation(self.profile.scenes(), str(self.profile.folder))
 
 
 def write_whole(path: Path, text: str) -> None:

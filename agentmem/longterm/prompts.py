@@ -9,7 +9,6 @@ from typing import Any
 from agentmem.longterm.atom_types import WORK_KEYS
 from agentmem.longterm.clock import iso
 from agentmem.longterm.extraction import Window
-from agentmem.settings.longterm import PromptMode
 from agentmem.store.records import Atom, Turn
 
 CHAT_KINDS = """- persona: what lasts about a person: facts, preferences, skills, relations. Priority 80-100 for what
@@ -99,11 +98,6 @@ def dedup_message(
     ]
     fresh = [{"record_id": id, **fields, "compare_with": list(candidates.get(id, ()))} for id, fields in new.items()]
     return f"Old memories:\n{_json(old)}\n\nNew memories:\n{_json(fresh)}"
-
-
-def language_hint(mode: PromptMode) -> str:
-    """What a scene or persona is about, by mode."""
-    return "a project and how work is done in it" if mode == "code" else "a person and what matters to them"
 
 
 def _json(value: Any) -> str:

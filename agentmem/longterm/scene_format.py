@@ -99,6 +99,13 @@ def navigation(scenes: Sequence[Scene], data_dir: str | None = None, storage: bo
     return "\n".join(["---", HEADING, hint, "", "\n\n".join(blocks), "", *footer])
 
 
+def steady_navigation(scenes: Sequence[Scene], data_dir: str) -> str:
+    """The same list for a prompt: oldest scene first, without heat and times, so that a provider's prompt cache keeps
+    its prefix until a scene is added, removed or about something else."""
+    ordered = sorted(scenes, key=lambda scene: (scene.created, scene.filename))
+    return "\n".join(f"- {posixpath.join(data_dir, FOLDER, scene.filename)}: {scene.summary}" for scene in ordered)
+
+
 def strip_navigation(text: str) -> str:
     """A persona without its navigation. Chapters written behind the section stay; a text without one is unchanged."""
     found = _NAVIGATION.search(text)

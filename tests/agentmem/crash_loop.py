@@ -24,7 +24,6 @@ from agentmem.config import Config
 from agentmem.core import Memory
 from agentmem.longterm.citations import cited_ids
 from agentmem.longterm.clock import ManualClock
-from agentmem.store.records import Scope
 
 CONFIG = {
     "pipeline": {"everyNConversations": 2, "l2DelayAfterL1Seconds": 0, "l2MinIntervalSeconds": 0},
@@ -75,7 +74,7 @@ def child(folder: Path, first: int, pipe: int, event: str, count: int) -> None:
         memory.capture(turn(number), session=f"s{number % SESSIONS}")
         os.write(pipe, b"%d\n" % number)
         memory.run_due()
-        memory.store.search_text(Scope("ana"), "turn", f"Who owns q{number}q?", 5)
+        memory.recall(f"Who owns q{number}q?")
         number += 1
         memory.clock.advance(60)  # type: ignore[attr-defined]  # the clock of open_memory
 

@@ -17,6 +17,7 @@ from agentmem import Memory, Scope
 from agentmem.config import Config
 from agentmem.embed.hashing import HashingEmbedder
 from agentmem.errors import ConfigError, ModelUnavailable, RecordNotFound, ScopeRequired, StoreError
+from agentmem.host import CompletedTurn, Hooks
 from agentmem.llm.fakeserver import FakeServer, Request, failure, slow
 from agentmem.longterm.clock import ManualClock
 from tests.agentmem.test_extract_run import memories, shown
@@ -304,3 +305,91 @@ def test_cleanup_runs_at_its_time_of_day(tmp_path: Path) -> None:
         clock.advance(4 * 86_400)
         memory.run_due()
         assert memory.store.count_turns(Scope("ana")) == 0
+
+
+# --- recall through the facade, and what a host does with it
+
+
+def test_recall_gives_a_stable_and_a_dynamic_part(memory: Memory) -> None:
+    memory.capture([user("I live in Lisbon near the river."), assistant("Nice.")], session="s")
+    memory.flush()
+    recalled = memory.recall("Where in Lisbon do I live?")
+    assert "User lives in Lisbon near the river." in recalled.stable and "m_" not in recalled.stable
+    assert str(memory.folder) in recalled.stable  # where the scenes can be read
+    assert [atom.content for atom in recalled.atoms] == ["User lives in Lisbon near the river."]
+    assert "Lisbon" in recalled.dynamic
+    assert memory.search("river").rows[0].id == recalled.atoms[0].id
+    assert memory.search_conversations("river", session="s").rows[0].content == "I live in Lisbon near the river."
+    assert "Lisbon" in memory.call_tool("memory_search", '{"query": "river"}')
+    assert {tool["function"]["name"] for tool in memory.tools()} == {"memory_search", "conversation_search"}
+
+
+def test_a_memory_never_feeds_on_itself(memory: Memory) -> None:
+    memory.capture([user("I live in Lisbon near the river.")], session="s")
+    memory.flush()
+    for question in ("Where in Lisbon?", "Which river in Lisbon?"):
+        recalled = memory.recall(question)
+        memory.capture([user(f"{recalled.dynamic}\n\n{question}"), assistant("By the river.")], session="s")
+        memory.flush()
+    assert len(memory.store.atoms(Scope("ana"))) == 1
+    said = memory.store.turns_before(Scope("ana"), 2**62, 100)
+    assert [turn.content for turn in said if turn.role == "user"][1:] == ["Where in Lisbon?", "Which river in Lisbon?"]
+
+
+def test_the_stable_part_keeps_its_bytes_while_only_heat_changes(memory: Memory) -> None:
+    memory.capture([user("I love hiking in the Alps. I own a dog named Rex.")], session="s")
+    memory.flush()
+    before = memory.recall("hiking in the Alps").stable
+    memory.capture([user("I love hiking in the Alps.")], session="t")
+    memory.capture([user("I went hiking in the Alps with Rex.")], session="u")
+    memory.flush()
+    assert memory.pipeline.profile(Scope("ana")).scenes()[0].heat > 1
+    assert memory.recall("hiking in the Alps").stable == before
+
+
+class Loop:
+    """A host: one conversation, its prompts as they were sent."""
+
+    def __init__(self) -> None:
+        self.history: list[dict[str, Any]] = []
+        self.system: list[str] = []
+        self.prefix: list[str] = []
+
+    def scope(self) -> Scope:
+        return Scope("ana")
+
+    def add_to_system(self, text: str) -> None:
+        self.system.append(text)
+
+    def add_to_user_message(self, text: str) -> None:
+        self.prefix.append(text)
+
+
+def test_hooks_call_the_memory_at_the_right_places(memory: Memory) -> None:
+    host = Loop()
+    hooks = Hooks(memory, host)
+
+    def turn(text: str, outcome: Any = "ok") -> None:
+        hooks.before_prompt("s", text, host.history)
+        stored = hooks.before_message_is_stored("\n".join([*host.prefix[-1:], text]))
+        host.history += [user(stored), assistant(f"answer to {text}")]
+        hooks.turn_is_done(CompletedTurn("s", host.history, outcome=outcome))
+
+    turn("I live in Lisbon near the river.")
+    memory.flush()
+    turn("Where in Lisbon do I live?", "failed")
+    assert host.history[2]["content"] == "Where in Lisbon do I live?"
+    assert len(host.system) == 1 and "Lisbon" in host.prefix[0]
+    rows = memory.store.turns_before(Scope("ana"), 2**62, 100)
+    assert [row.content for row in rows][2:] == ["Where in Lisbon do I live?", "answer to Where in Lisbon do I live?"]
+    assert [row.metadata.get("outcome") for row in rows] == [None, None, "failed", "failed"]
+    hooks.host_is_closing()
+
+
+def test_the_example_of_the_documentation_runs_and_remembers(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "longterm.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 20
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "<relevant-memories>" in done.stdout and "User lives in Lisbon" in done.stdout
