@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import CostLimit
-from harness.types import Usage
+from harness.types import Attempt, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,11 @@ class Budget:
         """Cost so far."""
         return self._spent
 
-    def check(self) -> None:
-        """Raise ``CostLimit`` when nothing is left."""
+    def check(self, failed: Sequence[Attempt] = ()) -> None:
+        """Raise ``CostLimit`` when nothing is left; it carries the requests that ``failed`` before."""
         if self.limit is not None and self._spent >= self.limit:
-            raise CostLimit(f"the run has cost {self._spent:.4f} of at most {self.limit:.4f}; raise --cost-limit")
+            text = f"the run has cost {self._spent:.4f} of at most {self.limit:.4f}; raise --cost-limit"
+            raise CostLimit(text, failed)
 
     def add(self, usage: Usage) -> None:
         """Charge one request."""

@@ -14,10 +14,11 @@ from harness.errors import CassetteMiss, ModelFailed, ModelRefused, PromptTooLon
 from harness.models.budget import Budget
 from harness.models.http import http_library
 from harness.models.usage import counted_usage, read_usage
-from harness.models.verdicts import OPTIONAL, Judged, judge_status
+from harness.models.verdicts import Judged, judge_status
 from harness.models.wire import Unusable, read_answer, request_messages
 from harness.types import Attempt, Step, Usage
 
+ARGUMENTS = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "parallel_tool_calls")
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between tries: doubled each time, up to the second
 
 
@@ -86,7 +87,7 @@ class OpenAIModel:
         """
         failed: list[Attempt] = []
         while True:
-            self._budget.check()
+            self._budget.check(failed)
             begun = time.monotonic()
             tried = self._try(messages, tools)
             seconds = round(time.monotonic() - begun, 4)
@@ -178,13 +179,13 @@ class _Failure:
 def _request(
     name: str, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    known = {key: value for key, value in parameters.items() if key in (*OPTIONAL, "max_completion_tokens")}
     request: dict[str, Any] = {"model": name, "messages": request_messages(messages)}
     if tools:
         request["tools"] = [dict(tool) for tool in tools]
-    named = {key: value for key, value in known.items() if key != "chat_template_kwargs"}
-    body = {key: value for key, value in parameters.items() if key not in named}
-    return {**request, **named, "extra_body": body or None}
+    # what the client has no argument for travels in the body as it is
+    named = {key: value for key, value in parameters.items() if key in ARGUMENTS}
+    other = {key: value for key, value in parameters.items() if key not in ARGUMENTS}
+    return {**request, **named, "extra_body": other or None}
 
 
 def _json(text: str) -> Any:

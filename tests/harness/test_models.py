@@ -165,6 +165,14 @@ def test_a_run_stops_at_its_cost_limit() -> None:
         assert len(server.served) == 2
 
 
+def test_a_charged_failure_that_uses_up_the_budget_stays_in_the_account() -> None:
+    with FakeServer(lambda request: no_choices()) as server:
+        asked = model(server, budget=Budget(Prices(uncached=1e6), limit=1))
+        with pytest.raises(CostLimit) as caught:
+            asked.complete(ASKED)
+    assert len(caught.value.failed) == len(server.served) == 1
+
+
 def test_tool_calls_go_out_and_come_back() -> None:
     tools = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
     history = [
