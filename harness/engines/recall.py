@@ -1,0 +1,90 @@
+"""``recall``: what the long-term memory finds for the request, then the newest part of the history, in one window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from agentmem.core import Memory
+from agentmem.messages import Message
+from harness.engines.full import Full, FullParameters
+from harness.protocols import EngineContext
+
+HEADER = "From the memory of earlier conversations:\n"
+
+
+class RecallParameters(FullParameters):
+    """Parameters of ``recall``."""
+
+    share: float = Field(0.6, gt=0, lt=1)
+    """Share of the window that recalled lines may fill."""
+    limit: int = Field(20, ge=1, le=100)
+    """Messages of earlier conversations that are looked at, best first."""
+
+
+class Recall(Full):
+    """A window whose front is chosen by the memory core. Works without a model: rules extract, words search."""
+
+    name = "recall"
+    Parameters = RecallParameters
+
+    def __init__(self, parameters: Any, context: EngineContext) -> None:
+        super().__init__(parameters, context)
+        self._memory = Memory(context.folder / "longterm", user="arm", background=False)
+        self._episode: list[Message] = []
+        self._episodes = 0
+        self._block: tuple[Message, Message | None] | None = None
+
+    def begin_task(self, task: str) -> None:
+        """What was said so far becomes memory; the history itself goes on."""
+        self._remember()
+
+    def observe(self, message: Message) -> None:
+        """Take the message in."""
+        super().observe(message)
+        if message.role in ("user", "assistant") and message.content:
+            self._episode.append(message)
+
+    def assemble(self, history: Sequence[Message]) -> Sequence[Message]:
+        """System message, recalled lines, and as much of the newest history as fits beside them."""
+        request = next((message for message in reversed(history) if message.is_request), None)
+        block = self._recalled(request) if request is not None else None
+        size = self.context.counter.message(block) if block else 0
+        self.working.shrink(self.parameters.fill * self.context.window - size)
+        prompt = list(self.working.messages)
+        if block is not None:
+            prompt.insert(1 if prompt and prompt[0].role == "system" else 0, block)
+        return prompt
+
+    def close(self) -> None:
+        """Close the memory."""
+        self._memory.close()
+
+    def _remember(self) -> None:
+        if self._episode:
+            self._episodes += 1
+            self._memory.capture(self._episode, session=f"episode-{self._episodes}")
+            self._episode = []
+            self._memory.flush()
+
+    def _recalled(self, request: Message) -> Message | None:
+        """One block a request; the prompt of its later steps begins with the same one."""
+        if self._block is None or self._block[0] is not request:
+            self._block = (request, self._found(request.content))
+        return self._block[1]
+
+    def _found(self, query: str) -> Message | None:
+        known = self._memory.recall(query)
+        turns = self._memory.search_conversations(query, self.parameters.limit).rows
+        lines = [part for part in (known.stable, known.dynamic) if part]
+        lines += [f"- {turn.content}" for turn in turns]
+        left = self.parameters.share * self.context.window - self.context.counter.text(HEADER)
+        kept = []
+        for line in lines:
+            left -= self.context.counter.text(line) + 1
+            if left < 0:
+                break
+            kept.append(line)
+        return Message("user", HEADER + "\n".join(kept), kind="recall") if kept else None
