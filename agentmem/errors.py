@@ -15,6 +15,9 @@
     │   ├── ModelRejected        wrong key, model or URL; no retry helps
     │   ├── ContextOverflow      the server says that the prompt is too long
     │   └── BadAnswer            it answered, and the answer cannot be used
+    ├── GatewayError
+    │   ├── GatewayDown          a memory in another process does not answer, or cannot now
+    │   └── GatewayRefused       it answers that the request itself is wrong
     └── StoreError
         ├── SchemaTooNew         the file was written by a newer version
         ├── ScopeRequired        a query without user, agent or team
@@ -94,6 +97,18 @@ class ContextOverflow(ModelError):
 
 class BadAnswer(ModelError):
     """The model answered, and the answer cannot be used."""
+
+
+class GatewayError(AgentMemError):
+    """A request to a memory behind a gateway failed."""
+
+
+class GatewayDown(GatewayError):
+    """The gateway does not answer, or answers that it cannot now."""
+
+
+class GatewayRefused(GatewayError):
+    """The gateway answers that the request itself is wrong."""
 
 
 class StoreError(AgentMemError):
