@@ -103,7 +103,7 @@ class Memory(Upkeep):
         if background:
             self._worker.start()
         else:
-            self.scheduler.recover()
+            self.scheduler.recover(parked=False)
 
     # --- what a host calls in every turn
 

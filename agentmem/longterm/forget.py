@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from agentmem.longterm.citations import cited_ids, lines_of, supported
 from agentmem.longterm.journal import Journal
 from agentmem.longterm.keys import scope_key, state_key
-from agentmem.longterm.profile import Profile
+from agentmem.longterm.profile import Profile, free_name
 from agentmem.longterm.scene_format import Scene
 from agentmem.longterm.scenes import SUMMARY_CHARS, live_ids
 from agentmem.store.protocol import MemoryStore
@@ -203,7 +203,7 @@ def _named_anew(scene: Scene, profile: Profile, taken: Sequence[str]) -> Scene:
     first = next(line.text.lstrip("-* ") for line in lines_of(scene.body) if not line.is_frame)
     title = " ".join(first.split()[:5])[:40]
     body = "\n".join(f"# {title}" if line.startswith("# ") else line for line in scene.body.split("\n"))
-    return replace(scene, filename=profile.free_name(title, taken), summary=first[:SUMMARY_CHARS], body=body)
+    return replace(scene, filename=free_name(title, taken), summary=first[:SUMMARY_CHARS], body=body)
 
 
 def _with_name(row: dict[str, Any], renamed: Mapping[str, tuple[str, str]]) -> dict[str, Any]:

@@ -95,15 +95,6 @@ class Profile:
         """The section that lists the scenes; empty without any."""
         return navigation(sorted(self.scenes(), key=lambda scene: -scene.heat))
 
-    def free_name(self, title: str, taken: Iterable[str]) -> str:
-        """A file name for a title that no other scene has."""
-        used = set(taken)
-        base = slug(title) or "scene"
-        number = 1
-        while (name := f"{base}.md" if number == 1 else f"{base}-{number}.md") in used:
-            number += 1
-        return name
-
     # --- earlier versions
 
     def back_up(self, what: str, keep: int) -> Path | None:
@@ -174,6 +165,16 @@ class PromptTexts:
     def navigation(self) -> str:
         """One line a scene, with the path of its file."""
         return steady_navigation(self.profile.scenes(), str(self.profile.folder))
+
+
+def free_name(title: str, taken: Iterable[str]) -> str:
+    """A file name for a title that no other scene has."""
+    used = set(taken)
+    base = slug(title) or "scene"
+    number = 1
+    while (name := f"{base}.md" if number == 1 else f"{base}-{number}.md") in used:
+        number += 1
+    return name
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentmem.errors import BadAnswer
 from agentmem.llm.protocol import Ask, LanguageModel
-from agentmem.longterm.profile import Profile, write_whole
+from agentmem.longterm.profile import Profile, free_name, write_whole
 from agentmem.longterm.sandbox import Sandbox, work_with_files
 from agentmem.longterm.scene_format import Scene, format_scene, parse_scene
 from agentmem.longterm.scenes import Built
@@ -112,13 +112,15 @@ def _memory_line(atom: Atom) -> str:
 def _read(work: Path, before: Sequence[Scene], now: str) -> list[Scene]:
     """The files as the model left them; what is deleted is left out, heat and dates are ours."""
     old = {scene.filename: scene for scene in before}
-    found = []
+    found: list[Scene] = []
     gone = set(old) - {path.name for path in work.glob("*.md")}
     for path in sorted(work.glob("*.md")):
         scene = parse_scene(path.read_text(encoding="utf-8"), path.name)
         if scene.is_deleted:
             gone.add(path.name)
             continue
+        if path.name not in old:  # names with blanks or signs break links
+            scene = replace(scene, filename=free_name(path.stem, [*old, *(other.filename for other in found)]))
         found.append(_dated(scene, old.get(path.name), now))
     spare = sum(old[name].heat for name in gone if name in old)
     if spare and (touched := [scene for scene in found if scene.updated == now]):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentmem.longterm.atom_types import rank
-from agentmem.longterm.profile import Profile
+from agentmem.longterm.profile import Profile, free_name
 from agentmem.longterm.scene_format import DELETED, END, START, Scene
 from agentmem.longterm.scenes import SUMMARY_CHARS, Built, weight_of
 from agentmem.longterm.similarity import statement
@@ -105,7 +105,7 @@ class RulesSceneBuilder:
             if len([g for g in groups if g.members]) >= self.settings.max_scenes:
                 _join_closest(groups)
             title = _title(atom)
-            group = _Group(profile.free_name(title, [g.file for g in groups]), title, [])
+            group = _Group(free_name(title, [g.file for g in groups]), title, [])
             groups.append(group)
         group.members.append(atom.id)
         group.touched = True

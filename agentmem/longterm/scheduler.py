@@ -94,14 +94,15 @@ class Scheduler:
         self.timers.load_session(scope, session)
         self.timers.load_scope(scope)
 
-    def recover(self) -> None:
-        """Load all timers; every session with messages that nobody extracted is due at once."""
+    def recover(self, parked: bool = True) -> None:
+        """Load all timers; every session with messages that nobody extracted is due at once. What was ``parked`` gets
+        another try, unless somebody only wants to look."""
         now = self.clock.now()
         for scope in self.store.scopes():
             self.timers.load_scope(scope)
             for session in self.store.sessions(scope):
-                self.timers.load_session(scope, session)
-                if self.tasks.waiting(scope, session):
+                timer = self.timers.load_session(scope, session)
+                if self.tasks.waiting(scope, session) and (parked or not timer.parked):
                     self.timers.change_session(
                         scope, session, lambda timer: replace(timer, l1_due=now, l1_retries=0, parked="")
                     )

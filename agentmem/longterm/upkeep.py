@@ -56,7 +56,7 @@ class Upkeep:
         """Take over an archive, into its own scope or another; what is known already is not added again."""
         with self.scheduler.paused():
             imported = Archive(self.store, self.evidence, self.folder).load(Path(path), scope)
-            self.scheduler.recover()
+            self.scheduler.recover(parked=False)
         for each in self.store.scopes():
             self._follow(each)
         self._worker.wake()

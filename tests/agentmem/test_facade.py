@@ -393,3 +393,14 @@ def test_the_example_of_the_documentation_runs_and_remembers(tmp_path: Path) -> 
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "<relevant-memories>" in done.stdout and "User lives in Lisbon" in done.stdout
+
+
+def test_looking_at_a_parked_memory_does_not_unpark_it(tmp_path: Path) -> None:
+    clock = ManualClock()
+    with FakeServer(lambda request: failure(401, "wrong key")) as server:
+        for _ in range(2):
+            with Memory(tmp_path, "ana", config=llm(server), clock=clock, background=False) as memory:
+                memory.capture(TALK, session="s")
+                memory.run_due()
+                assert "parked" in memory.status().pending[0].why
+        assert len(server.served) == 1

@@ -269,6 +269,18 @@ def test_a_model_is_told_how_much_room_is_left_and_the_cap_is_kept_all_the_same(
     world.close()
 
 
+def test_file_names_of_a_model_become_plain_ones(tmp_path: Path) -> None:
+    def script(request: Request) -> Answer | str:
+        (id,) = new_ids(request)
+        return writes(request, dict.fromkeys(("My trip 2026.md", "my-trip, 2026.md"), f"# T\n- Something. [{id}]"))
+
+    world = served(tmp_path, script)
+    extract(world, "I live in Rome.")
+    world.pipeline.write_scenes(ANA)
+    assert [scene.filename for scene in world.profile().scenes()] == ["my-trip-2026-2.md", "my-trip-2026.md"]
+    world.close()
+
+
 @pytest.mark.parametrize("answer", [failure(500), Answer("I did nothing.")])
 def test_a_model_that_fails_changes_nothing(tmp_path: Path, answer: Answer) -> None:
     world = served(tmp_path, lambda request: answer)
