@@ -26,6 +26,7 @@ class Step:
     messages: tuple[Message, ...]
     shown: tuple[Message, ...]
     refs: tuple[str, ...]
+    node: str = ""  # on the canvas of the task
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +39,15 @@ class Line:
 
 
 class Folded:
-    """The folded steps of task ``number``. The block takes about ``budget`` tokens, a line at most ``width``."""
+    """The folded steps of one task. The block takes about ``budget`` tokens, a line at most ``width``."""
 
-    def __init__(self, number: int, store: EvidenceStore, counter: Counter, budget: int, width: int) -> None:
-        self._number = number
+    def __init__(self, store: EvidenceStore, counter: Counter, budget: int, width: int) -> None:
         self._store = store
         self._counter = counter
         self._budget = budget
         self._extractive = Extractive(counter, width)
         self._lines: list[Line] = []
         self._chunks: list[tuple[str, str]] = []  # text, ref
-        self._nodes = 0
 
     def fold(self, steps: Sequence[Step]) -> Message:
         """Take in steps and return the block. The texts of results are on disk already; chunks are written here.
@@ -62,14 +61,11 @@ class Folded:
         return Message("user", text, kind="canvas", refs=tuple(dict.fromkeys(refs)))
 
     def _line(self, step: Step) -> Line:
-        self._nodes += 1
         call, *results = step.shown  # what was shown is short already: its extract is made quickly
-        action = " ".join(each.values() for each in call.tool_calls) or _last_block(call.content)
-        said = " | ".join(self._extractive.extract(_said(result)).text for result in results)
+        action = " ".join(each.values() for each in call.tool_calls) or last_block(call.content)
+        held = " | ".join(self._extractive.extract(said(result)).text for result in results)
         refs = " ".join(step.refs)
-        text = (
-            f"{self._number:03d}-N{self._nodes} {short_call(action, CALL)} => {' '.join(said.split())} {refs}".rstrip()
-        )
+        text = f"{step.node} {short_call(action, CALL)} => {' '.join(held.split())} {refs}".strip()
         return Line(text, step, self._counter.text(text) + 1)
 
     def _within_budget(
@@ -87,19 +83,20 @@ class Folded:
             keep += 1
         old = lines[: len(lines) - keep]
         ref = self._store.put("\n\n".join(_whole(line.step) for line in old))
-        first, last = old[0].text.split(" ", 1)[0], old[-1].text.split(" ", 1)[0]
-        return lines[len(lines) - keep :], [*chunks, (f"{first} to {last}: {len(old)} steps, whole: {ref}", ref)]
+        nodes = " to ".join(dict.fromkeys(filter(None, (old[0].step.node, old[-1].step.node))))
+        return lines[len(lines) - keep :], [*chunks, (f"{nodes} {len(old)} steps, whole: {ref}".strip(), ref)]
 
 
 def _whole(step: Step) -> str:
     return "\n".join(f"[{'result' if m.is_result else m.role}] {sent_text(m)}" for m in step.messages)
 
 
-def _said(result: Message) -> str:
+def said(result: Message) -> str:
     """A result without the line that says where it lies."""
     return result.content.partition("\n")[2] if result.refs else result.content
 
 
-def _last_block(content: str) -> str:
+def last_block(content: str) -> str:
+    """The last fenced block of a message, or all of it."""
     parts = content.rsplit("```", 2)
     return parts[1].partition("\n")[2] if len(parts) == 3 else content

@@ -6,22 +6,29 @@ replaced by an extract with a pointer, many at once, so that the prefix of the p
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from agentmem.errors import EvidenceWriteFailed
-from agentmem.messages import Message
+from agentmem.messages import Message, ToolCall
+from agentmem.offload.chronicle import Chronicle
+from agentmem.offload.drilldown import DrillDown
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
-from agentmem.offload.fold import Folded, Step
+from agentmem.offload.fold import Folded, Step, last_block, said
 from agentmem.offload.history import TaskHistory
-from agentmem.offload.identifiers import identifiers
+from agentmem.offload.identifiers import identifiers, kept
+from agentmem.offload.lock import SessionLock
 from agentmem.offload.shorten import shorten_call, shorten_result
 from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
 
+log = logging.getLogger("agentmem.offload")
 CANVAS_SHARE = 0.2  # of the window: what folded steps may take at most
 
 
@@ -33,30 +40,43 @@ class Item:
     shown: Message
     short: Message | None = None
     ref: str | None = None
+    key: str | None = None  # of its entry in the record
 
 
 class ShortTerm:
     """Short-term memory of one session. ``folder`` is its own; ``window`` is in tokens."""
 
     def __init__(
-        self, settings: ShortTermSettings, folder: Path, counter: Counter, window: int, durable: bool = True
+        self,
+        settings: ShortTermSettings,
+        folder: Path,
+        counter: Counter,
+        window: int,
+        *,
+        clock: Callable[[], float] = time.time,
+        durable: bool = True,
+        warn: Callable[[str], None] = log.warning,
     ) -> None:
         self.settings = settings
+        self._lock = SessionLock(folder)
+        self._warn = warn
         self.store = EvidenceStore(folder, durable)
+        self.chronicle = Chronicle(folder, clock, durable, warn)
         self._counter = counter
         self._window = window
         self._extractive = Extractive(counter, settings.extract, settings.names)
         self._history = TaskHistory(self.store, counter, settings.line, settings.history)
         self._system: list[Message] = []
-        self._number = 0
+        self._refused = False
+        self._drill = DrillDown(self.store, counter, self.chronicle.entries)
         self._start()
 
     def begin_task(self, task: str) -> None:
         """The task so far is finished; what comes next belongs to ``task``."""
         if self._items and self.settings.leave_tasks:
             self._history.add([item.whole for item in self._items], [item.ref for item in self._items])
-            self._number += 1
             self._start()
+        self.chronicle.begin(task)
         self._history.begin(task)
 
     def observe(self, message: Message) -> None:
@@ -70,10 +90,9 @@ class ShortTerm:
         if message.is_request:
             self._asked += self._counter.message(message)
             self._names.update(identifiers(message.content))
+            self.chronicle.asked(message.content)
         if message.is_result:
-            try:
-                item.ref = self.store.put(message.content)
-            except EvidenceWriteFailed:
+            if not self._keep(item):
                 return  # it stays in the prompt
             self._age(self._new_results, item, self.settings.keep_results)
         elif message.role == "assistant" and self.settings.command:
@@ -89,11 +108,41 @@ class ShortTerm:
             self._make_room(room * self.settings.low + self._asked)
         return [*front, *(item.shown for item in self._items)]
 
+    def call(self, call: ToolCall) -> str:
+        """Run the drill-down tool: a node, a tool call or a ref, with line range, pattern and token limit."""
+        return self._drill.call(call)
+
+    def close(self) -> None:
+        """Write what is open, close files, give the lock back."""
+        self.chronicle.close()
+        self._lock.release()
+
+    def _keep(self, item: Item) -> bool:
+        """Write a result to disk and record it; False where the disk refuses."""
+        message = item.whole
+        try:
+            item.ref = self.store.put(message.content)
+        except EvidenceWriteFailed as error:
+            if not self._refused:
+                self._refused = True
+                self._warn(f"results stay in the prompt: {error}")
+            return False
+        item.key = self.chronicle.arrive(message, self._call_of(item), item.ref, self._counter.message(message))
+        return True
+
+    def _call_of(self, item: Item) -> str:
+        """The call that a result answers, as text."""
+        for other in reversed(self._items):
+            if other.whole.role == "assistant":
+                calls = {call.id: call.values() for call in other.whole.tool_calls}
+                return calls.get(item.whole.tool_call_id or "") or last_block(other.whole.content)
+        return ""
+
     def _start(self) -> None:
         """A task with nothing in it."""
         settings = self.settings
         canvas = min(settings.canvas, int(CANVAS_SHARE * self._window))
-        self._folded = Folded(self._number + 1, self.store, self._counter, canvas, settings.canvas_line)
+        self._folded = Folded(self.store, self._counter, canvas, settings.canvas_line)
         self._items: list[Item] = []
         self._tokens = 0
         self._asked = 0  # the part of it that requests take
@@ -123,6 +172,9 @@ class ShortTerm:
 
     def _show_short(self) -> None:
         """Replace everything that is old by its short form, all at once."""
+        self.chronicle.summarised(
+            {i.key: (said(i.short), 10 * kept(said(i.short), i.whole.content)) for i in self._old if i.key and i.short}
+        )
         for item in self._old:
             if item.short is not None:
                 self._tokens += self._counter.message(item.short) - self._counter.message(item.shown)
@@ -145,7 +197,8 @@ class ShortTerm:
         requests = [item for item in self._items if item.whole.is_request]
         cut = self._leading(self._tokens - target)
         gone = [item for item in self._items[:cut] if not item.whole.is_request and item.whole.kind != "canvas"]
-        steps = _steps(gone)
+        self.chronicle.place()
+        steps = self._steps(gone)
         if not steps:
             return
         try:
@@ -170,20 +223,24 @@ class ShortTerm:
             cut = stop
         return cut
 
+    def _steps(self, items: list[Item]) -> list[Step]:
+        """Items as whole steps: each message of the model with the results behind it."""
+        grouped: list[list[Item]] = []
+        for item in items:
+            if item.whole.is_result and grouped:
+                grouped[-1].append(item)
+            else:
+                grouped.append([item])
+        return [
+            Step(
+                tuple(item.whole for item in group),
+                tuple(item.shown for item in group),
+                tuple(item.ref for item in group if item.ref),
+                next(filter(None, (self.chronicle.node(item.key) for item in group)), ""),
+            )
+            for group in grouped
+        ]
+
 
 def _may_leave(item: Item) -> bool:
     return item.ref is not None or not item.whole.is_result
-
-
-def _steps(items: list[Item]) -> list[Step]:
-    """Items as whole steps: each message of the model with the results behind it."""
-    grouped: list[list[Item]] = []
-    for item in items:
-        if item.whole.is_result and grouped:
-            grouped[-1].append(item)
-        else:
-            grouped.append([item])
-    return [
-        Step(tuple(i.whole for i in group), tuple(i.shown for i in group), tuple(i.ref for i in group if i.ref))
-        for group in grouped
-    ]

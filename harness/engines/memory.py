@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentmem.messages import Message, ToolCall
-from agentmem.offload.drilldown import DrillDown, openai_tools
+from agentmem.offload.drilldown import openai_tools
 from agentmem.offload.shortterm import ShortTerm
 from agentmem.settings.shortterm import ShortTermSettings
 from harness.engines.base import Engine
@@ -21,8 +21,9 @@ class AgentMem(Engine):
 
     def __init__(self, parameters: Any, context: EngineContext) -> None:
         super().__init__(parameters, context)
-        self.memory = ShortTerm(parameters, context.folder, context.counter, context.window, durable=False)
-        self._drill = DrillDown(self.memory.store, context.counter)
+        self.memory = ShortTerm(
+            parameters, context.folder, context.counter, context.window, clock=context.clock, durable=False
+        )
 
     def begin_task(self, task: str) -> None:
         """A task boundary, as told."""
@@ -46,4 +47,8 @@ class AgentMem(Engine):
 
     def call(self, call: ToolCall) -> str:
         """A slice of what stands behind a pointer, or what is wrong with the call."""
-        return self._drill.call(call)
+        return self.memory.call(call)
+
+    def close(self) -> None:
+        """Write what is open and give the folder back."""
+        self.memory.close()
