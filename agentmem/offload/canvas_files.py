@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentmem.errors import CanvasError, EvidenceWriteFailed
 from agentmem.offload.boundaries import Known, file_parts
-from agentmem.offload.canvas import STATUSES, Canvas, parse
+from agentmem.offload.canvas import STATUSES, Canvas, one_line, parse
 from agentmem.offload.evidence import sync_folder
 
 FOLDER = "mmds"
@@ -49,7 +49,7 @@ class CanvasFiles:
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with part.open("w", encoding="utf-8", newline="\n") as file:
+            with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
                 file.write(canvas.text())
                 if self._durable:
                     file.flush()
@@ -67,7 +67,7 @@ class CanvasFiles:
         number = max((file_parts(name)[0] for name in self.names()), default=0) + 1
         if number > 999:
             raise CanvasError(f"{self.folder} holds 999 canvases already; retention has to remove some")
-        canvas = Canvas(number, label, goal, created=created)
+        canvas = Canvas(number, label, one_line(goal), created=created)
         self.write(canvas)
         return canvas
 
