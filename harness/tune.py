@@ -60,9 +60,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """All trials, the one chosen, and defaults and choice on each half: (default, chosen) by half."""
+    """All trials, the one chosen under the limit ``most``, and defaults and choice by half: (default, chosen)."""
 
     study: str
+    most: float
     trials: tuple[Trial, ...]
     chosen: Trial
     held: Mapping[str, tuple[CellRun, CellRun]]
@@ -122,7 +123,7 @@ def tune(
         progress(total, total, "held-out half")
         both: tuple[Mapping[str, Any], ...] = ({}, chosen.parameters)
         held = {half: _two(play(both, half)) for half in parts}
-    return Tuned(name, tuple(trials), chosen, held)
+    return Tuned(name, wanted.most, tuple(trials), chosen, held)
 
 
 def choose(trials: Sequence[Trial], most: float) -> Trial:

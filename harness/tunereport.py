@@ -108,8 +108,10 @@ def _conclusion(found: Tuned, ratios: Mapping[str, float | None]) -> list[str]:
     default, chosen = found.held["held_out"]
     if chosen.cell.arm == default.cell.arm:
         return ["no trial was better than the default within the limit; the file holds the default"]
+    limit = _over_limit(found)
     lines = [
-        f"tokens against the default: {change(tuned, 1.0)} on the tuned half, {change(held, 1.0)} on the held-out half"
+        *([limit] if limit else []),
+        f"tokens against the default: {change(tuned, 1.0)} on the tuned half, {change(held, 1.0)} on the held-out half",
     ]
     one = compare([(_arm_run(default), _arm_run(chosen))], Statistics()).suites[0]
     for ratio in one.tokens:
@@ -121,6 +123,14 @@ def _conclusion(found: Tuned, ratios: Mapping[str, float | None]) -> list[str]:
     if tuned is not None and held is not None and held > 1 >= tuned:
         lines.append("the gain does not hold on the held-out half: keep the default")
     return lines
+
+
+def _over_limit(found: Tuned) -> str | None:
+    record = _of(found.held["tuned"][0])
+    share = record["actions_unsupported"] / record["actions"] if record["actions"] else 0.0
+    if share <= found.most:
+        return None
+    return f"the default forgets more than allowed: {percent(share)} of actions, the limit is {percent(found.most)}"
 
 
 def _arm_run(run: CellRun) -> ArmRun:

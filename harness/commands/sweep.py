@@ -45,7 +45,7 @@ def sweep(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks of that order.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one a core).")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the result; cells are kept in OUT/cells.")] = Path(
-        "results/sweeps/latest"
+        "results/runs/sweep"
     ),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of a table.")] = False,
 ) -> None:

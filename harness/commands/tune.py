@@ -38,7 +38,7 @@ def tune(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks of that order.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes (default: one a core).")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the result; trials are kept in OUT/cells.")] = Path(
-        "results/tune/latest"
+        "results/runs/tune"
     ),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")] = False,
 ) -> None:
