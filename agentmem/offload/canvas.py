@@ -80,6 +80,11 @@ def escape(text: str) -> str:
     return " ".join(text.translate(_TABLE).split())
 
 
+def one_line(goal: str) -> str:
+    """A goal as the header holds it: one line, without what would end the header."""
+    return " ".join(goal.replace("}%%", "} %%").split())
+
+
 def unescape(text: str) -> str:
     """The text behind ``escape``."""
     return _ENTITY.sub(lambda found: _PLAIN[found[1]], text)
@@ -169,12 +174,12 @@ def _line_number(block: Mapping[str, object], name: str) -> int:
 
 def _render(canvas: Canvas) -> str:
     header = {
-        "taskGoal": canvas.goal or canvas.label,
+        "taskGoal": one_line(canvas.goal) or canvas.label,
         "progress (0-100)": str(progress(canvas.nodes)),
         "createdTime": canvas.created,
         "updatedTime": max((node.time for node in canvas.nodes), default=canvas.created),
     }
-    lines = ["%%" + json.dumps(header, ensure_ascii=False).replace("}%%", "} %%") + "%%", "flowchart TD"]
+    lines = ["%%" + json.dumps(header, ensure_ascii=False) + "%%", "flowchart TD"]
     for node in canvas.nodes:
         parts = [escape(node.title), f"status: {node.status}"]
         fields = (("summary", escape(node.summary)), ("Timestamp", escape(node.time)))

@@ -19,6 +19,8 @@ from agentmem.offload.prompt import Item, Prompt, drop
 from agentmem.offload.summaries import short_call
 from agentmem.tokens import Counter
 
+ROUNDS = 4  # of all stages in front of one call
+
 if TYPE_CHECKING:
     from agentmem.offload.session import OffloadSession
 
@@ -68,8 +70,17 @@ class Compressor:
 
     def assemble(self) -> list[Message]:
         """Heartbeats out; then removing, replacing, emergency, as far as the window asks for it; then canvases in."""
-        rules = self._session.rules
         self._drop_heartbeats()
+        for _ in range(ROUNDS):  # what one stage makes room for, or writes a summary of, concerns the next
+            if not self._stages():
+                break
+        history, active = self._canvases()
+        return inject(self._prompt.messages(), history, active)
+
+    def _stages(self) -> bool:
+        """Every stage once; True when one of them decided something."""
+        rules = self._session.rules
+        before = len(self._decisions.by_index), self._prompt.tokens
         if self._total() >= math.floor(self._window * rules.aggressive):
             self._leave(lambda target: aggressive(self._prompt, target), rules.aggressive_target)
         if self._total() >= math.floor(self._window * rules.mild):
@@ -77,8 +88,7 @@ class Compressor:
             self._decide(mild(self._prompt, self._find, target, MildRules(rules.scan)))
         if self._total() >= math.floor(self._window * rules.emergency):
             self._leave(lambda target: emergency(self._prompt, target, self._shorten), rules.emergency_target)
-        history, active = self._canvases()
-        return inject(self._prompt.messages(), history, active)
+        return before != (len(self._decisions.by_index), self._prompt.tokens)
 
     def close(self) -> None:
         """Close the journal."""

@@ -103,7 +103,7 @@ class DrillDown:
         entries = [entry for entry in self._entries if entry.key == name or entry.tool_call_id == name]
         if not entries:
             known = list(dict.fromkeys(entry.key for entry in self._entries))
-            near = get_close_matches(name, known, n=3, cutoff=0.5)
+            near = get_close_matches(name, known, n=3, cutoff=0.3)
             raise EvidenceNotFound(
                 f"{name!r} is no ref, no tool call id and no node id of this session"
                 + (f"; nearest: {', '.join(near)}" if near else "")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from agentmem.errors import CanvasError, ModelError
 from agentmem.offload.boundaries import Tasks, file_parts
-from agentmem.offload.canvas import Canvas
+from agentmem.offload.canvas import Canvas, parse
 from agentmem.offload.canvas_build import CanvasBuilder, Deed
 from agentmem.offload.canvas_files import CanvasFiles
 from agentmem.offload.canvas_rules import RulesBuilder
@@ -88,7 +88,8 @@ class Mapping:
     def write(self, canvas: Canvas) -> None:
         """Put a canvas on disk. Raises ``EvidenceWriteFailed``."""
         self._files.write(canvas)
-        self._canvases[canvas.file] = canvas
+        # as it will be read after a restart, so that what is shown of it stays the same
+        self._canvases[canvas.file] = parse(canvas.text(), canvas.number, canvas.label)
 
     def _opened(self, file: str) -> Canvas:
         try:

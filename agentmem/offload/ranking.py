@@ -49,7 +49,7 @@ _TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<!--.*?-->|<[^>]+>
 _TITLE = re.compile(r"<(title|h[1-3]|a)\b[^>]*>(.*?)</\1>", re.S | re.I)
 _HEADING = re.compile(r"^\s*(?:#+ |\d+[.)] |\[|Title\b|URL\b)|https?://")
 _LONG = re.compile(r"^[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+(?P<size>\S+)\s+\S+\s+\S+\s+\S+\s+(?P<name>.+)$")
-_BLANKS = re.compile(r"\s+")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]+")
 _TELLING = ("title", "name", "path", "file", "url", "link", "message", "error", "status", "id", "summary")
 
 

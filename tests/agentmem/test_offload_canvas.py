@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentmem.errors import BadAnswer, CanvasError, EvidenceWriteFailed, ModelUnavailable
-from agentmem.llm.protocol import Ask, Attempt, Reply
 from agentmem.offload.canvas import LIMIT, Canvas, Node, fitted, parse, progress, replace_lines
 from agentmem.offload.canvas_build import Deed, checked
 from agentmem.offload.canvas_files import CanvasFiles
@@ -20,6 +19,7 @@ from agentmem.offload.canvas_rules import RulesBuilder, close
 from agentmem.offload.intents import intent, is_failure, subject
 from agentmem.offload.reference.canvas_file import describe
 from agentmem.offload.shapes import unwrap
+from tests.agentmem.scripted import Scripted
 
 texts = st.text(max_size=80)
 nodes = st.builds(
@@ -241,26 +241,6 @@ def test_intents(call: str, purpose: str, about: str) -> None:
 )
 def test_failures(text: str, failed: bool) -> None:
     assert is_failure(unwrap(text)) is failed
-
-
-class Scripted:
-    """A model at the network's edge: answers in order, or raises what stands in the list."""
-
-    name = "scripted"
-
-    def __init__(self, *answers: str | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[Ask] = []
-
-    def ask(self, request: Ask) -> Reply:
-        self.asked.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return Reply(answer)
-
-    def spent(self) -> list[Attempt]:
-        return []
 
 
 DRAWN = 'flowchart TD\n    001-N1["read: config<br/>status: done<br/>summary: ok"]\n    N2(("test: all<br/>status: DOING<br/>summary: say \\"hi\\""))\n    001-N1 -->|then| N2'
