@@ -16,6 +16,7 @@ from pathlib import Path
 
 from agentmem.errors import EvidenceWriteFailed
 from agentmem.messages import Message, ToolCall
+from agentmem.offload.boundaries import Situation, transition
 from agentmem.offload.chronicle import Chronicle
 from agentmem.offload.drilldown import DrillDown
 from agentmem.offload.evidence import EvidenceStore
@@ -23,6 +24,7 @@ from agentmem.offload.extractive import Extractive
 from agentmem.offload.fold import Folded, Step, last_block, said
 from agentmem.offload.history import TaskHistory
 from agentmem.offload.identifiers import identifiers, kept
+from agentmem.offload.judges import Heuristic
 from agentmem.offload.lock import SessionLock
 from agentmem.offload.shorten import shorten_call, shorten_result
 from agentmem.settings.shortterm import ShortTermSettings
@@ -84,6 +86,8 @@ class ShortTerm:
         if message.role == "system" and not self._system:
             self._system = [message]
             return
+        if message.is_request and self.settings.boundaries == "judged":
+            self._judge_request(message.content)
         item = Item(message, message)
         self._items.append(item)
         self._tokens += self._counter.message(message)
@@ -116,6 +120,14 @@ class ShortTerm:
         """Write what is open, close files, give the lock back."""
         self.chronicle.close()
         self._lock.release()
+
+    def _judge_request(self, text: str) -> None:
+        """Begin a task where a request opens one."""
+        asked = [item.whole.content for item in self._items if item.whole.is_request]
+        present = Situation(text, active="present" if asked else None, active_text="\n".join(asked))
+        move = transition(present.active, Heuristic().judge(present))
+        if move.kind == "create":
+            self.begin_task(move.target)
 
     def _keep(self, item: Item) -> bool:
         """Write a result to disk and record it; False where the disk refuses."""

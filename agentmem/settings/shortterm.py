@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -10,6 +12,8 @@ class ShortTermSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    boundaries: Literal["told", "judged"] = "told"
+    """Whether the host says where a task begins, or each new request is judged without a model."""
     leave_tasks: bool = True
     """A finished task leaves the prompt when the next one begins; a line of it stays."""
     line: int = Field(60, ge=10, le=1_000)

@@ -155,3 +155,15 @@ def test_a_task_without_results_leaves_no_canvas(tmp_path: Path) -> None:
         memory.observe(message)
     memory.close()
     assert CanvasFiles(tmp_path).names() == []
+
+
+def test_a_judged_request_about_something_else_opens_a_task_and_a_short_one_does_not(tmp_path: Path) -> None:
+    memory = opened(tmp_path, ShortTermSettings(boundaries="judged"))
+    memory.observe(request("fix the date parser of the sensors module, it reads the month as the day"))
+    for message in (runs("cat sensors/dates.py"), output("def read_date(text): ..."), says("done")):
+        memory.observe(message)
+    memory.observe(request("and run the tests"))
+    assert not any(message.kind == "canvas" for message in memory.assemble())
+    memory.observe(request("write release notes for version twelve of the billing service, in French please"))
+    assert any(message.kind == "canvas" for message in memory.assemble())
+    memory.close()
