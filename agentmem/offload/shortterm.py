@@ -31,6 +31,7 @@ from agentmem.settings.shortterm import ShortTermSettings
 from agentmem.tokens import Counter
 
 log = logging.getLogger("agentmem.offload")
+PRESENT = "001-present.mmd"  # what a judge is told of the task at hand; its label is no canvas of ours
 CANVAS_SHARE = 0.2  # of the window: what folded steps may take at most
 
 
@@ -124,7 +125,7 @@ class ShortTerm:
     def _judge_request(self, text: str) -> None:
         """Begin a task where a request opens one."""
         asked = [item.whole.content for item in self._items if item.whole.is_request]
-        present = Situation(text, active="present" if asked else None, active_text="\n".join(asked))
+        present = Situation(text, active=PRESENT if asked else None, active_text="\n".join(asked))
         move = transition(present.active, Heuristic().judge(present))
         if move.kind == "create":
             self.begin_task(move.target)
