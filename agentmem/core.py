@@ -62,7 +62,7 @@ class Memory(Upkeep):
 
     ``model`` extracts and merges, ``writer`` writes scenes and persona (else ``model``), ``embedder`` makes vectors;
     each is made from the configuration when it is not given. With ``background`` a thread does what is due; without,
-    ``run_due`` does. Raises ``ConfigError`` or ``StoreError``.
+    ``run_due`` does. Raises ``ConfigError``, ``StoreError``, or ``ModelRejected`` when an embedder is not installed.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Memory(Upkeep):
         self._recaller = Recaller(
             self.store, self.config.recall, self._embedder, lambda owner: PromptTexts(self.pipeline.profile(owner))
         )
-        self._worker = Worker(self.scheduler, self.clock, self._chores())
+        self._worker = Worker(self.scheduler, self.clock, self._chores(), self._followed)
         self._troubles: dict[str, str] = {}
         self._closed = False
         self._background = background
@@ -141,7 +141,8 @@ class Memory(Upkeep):
 
     def recall(self, query: str, session: str | None = None, scope: Scope | None = None) -> Recalled:
         """What is known about a message: ``stable`` for the end of the system prompt, ``dynamic`` for the front of the
-        user's message. It works with what there is: ``degraded`` says what was missing."""
+        user's message. It works with what there is: ``degraded`` says what was missing. All sessions of the scope
+        are looked at, whichever ``session`` asks."""
         return self._recaller.recall(self._scope(scope), query)
 
     def search(
@@ -174,10 +175,7 @@ class Memory(Upkeep):
 
     def run_due(self) -> list[Ran]:
         """Do what is due now, in this thread. Only for a memory without ``background``."""
-        ran = self._worker.run_due()
-        for scope in {each.scope for each in ran}:
-            self._follow(scope)
-        return ran
+        return self._worker.run_due()
 
     def flush(self, session: str | None = None, scope: Scope | None = None, timeout: float | None = None) -> Flushed:
         """Extract everything that waits, then write the scenes and personas that changed; of one session, of one
@@ -191,8 +189,7 @@ class Memory(Upkeep):
 
         def work() -> None:
             ran.extend(self.scheduler.drain(owner, session, lambda: not self._closed and not ended.is_set()))
-            for each in {done.scope for done in ran}:
-                self._follow(each)
+            self._followed(ran)
 
         if timeout is None:
             work()
@@ -206,18 +203,20 @@ class Memory(Upkeep):
         """What is there, what works, what waits and why."""
         owner = scope or self.scope
         store = self.store.status(owner)
-        chores = {f"{chore.name}: {chore.error}" for chore in self._worker.chores if chore.error}
-        degraded = sorted(chores | {f"{part}: {why}" for part, why in self._troubles.items()})
+        pending = self.scheduler.pending()
+        troubles = {chore.name: chore.error for chore in self._worker.chores} | self._troubles
+        troubles["background work"] = self._worker.error
+        degraded = sorted(f"{part}: {why}" for part, why in troubles.items() if why)
         if self._embedder is not None and store.vector_path == "off" and store.turns:
             degraded.append(f"vectors: {store.vector_reason}")
-        degraded += [f"{p.level} of {p.session}: {p.why}" for p in self.scheduler.pending() if p.due is None]
+        degraded += [f"{p.level} of {p.session}: {p.why}" for p in pending if p.due is None]
         profile = self.pipeline.profile(owner) if owner else None
         return MemoryStatus(
             store=store,
             extractor=self.pipeline.l1.extractor.name,
             builder="rules" if self.pipeline.writer is None else "llm",
             embedder=self._embedder.name if self._embedder else None,
-            pending=tuple(p for p in self.scheduler.pending() if owner in (None, p.scope)),
+            pending=tuple(p for p in pending if owner in (None, p.scope)),
             degraded=tuple(degraded),
             notes=self.config.notes,
             scenes=len(profile.scenes()) if profile else None,
@@ -269,6 +268,10 @@ class Memory(Upkeep):
         await asyncio.to_thread(self.close)
 
     # --- inside
+
+    def _followed(self, ran: Sequence[Ran]) -> None:
+        for scope in dict.fromkeys(each.scope for each in ran):
+            self._follow(scope)
 
     def _now(self) -> int:
         return int(self.clock.now() * 1000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentmem.longterm.capture import Captured, Outcome
@@ -63,14 +64,16 @@ class Hooks:
         self.memory = memory
         self.host = host
         self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._lock = Lock()
 
     def before_prompt(self, session: str, text: str, messages: Sequence[object]) -> Recalled:
         """Recall for what the user said; ``messages`` is the history before this turn, whose length is kept."""
         now = self.memory.clock.now()
-        self._counts[session] = (len(messages), now)
-        self._counts.move_to_end(session)
-        while len(self._counts) > COUNTS_KEPT or next(iter(self._counts.values()))[1] < now - COUNT_SECONDS:
-            self._counts.popitem(last=False)
+        with self._lock:
+            self._counts[session] = (len(messages), now)
+            self._counts.move_to_end(session)
+            while len(self._counts) > COUNTS_KEPT or next(iter(self._counts.values()))[1] < now - COUNT_SECONDS:
+                self._counts.popitem(last=False)
         recalled = self.memory.recall(text, scope=self.host.scope())
         if recalled.stable:
             self.host.add_to_system(recalled.stable)
@@ -84,7 +87,8 @@ class Hooks:
 
     def turn_is_done(self, turn: CompletedTurn) -> Captured:
         """Record a turn, finished or not."""
-        count, _ = self._counts.pop(turn.session, (None, 0.0))
+        with self._lock:
+            count, _ = self._counts.pop(turn.session, (None, 0.0))
         start = turn.start if turn.start is not None else count
         return self.memory.capture(
             turn.messages,

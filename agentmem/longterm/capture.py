@@ -142,12 +142,12 @@ class Recorder:
         self, scope: Scope, session: str, lines: Sequence[_Line], state: dict[str, object], whole: bool | None
     ) -> tuple[Match, list[Turn]]:
         """Which lines are new or edited. A line with an id or a time of the host is known by it: the store tells."""
+        keys = [line.key for line in lines]
+        count = _number(state.get("count"))
+        if 0 < count <= len(keys) and _chain("", keys[:count]) == state.get("chain"):
+            return Match(tuple(range(count, len(keys)))), []  # the history so far, and more
         if all(line.said.id for line in lines) or (not whole and all(_is_sure(line.said) for line in lines)):
             return Match(tuple(range(len(lines)))), []
-        keys = [line.key for line in lines]
-        count = state.get("count")
-        if isinstance(count, int) and 0 < count <= len(keys) and _chain("", keys[:count]) == state.get("chain"):
-            return Match(tuple(range(count, len(keys)))), []
         rows = self.store.turns_before(scope, EVERYTHING, len(keys), session)
         match = align([_stored_key(row) for row in rows], keys, _roles(rows, lines), whole=False)
         if len(match.new) == len(keys) and (whole or (whole is None and keys[:2] == state.get("head"))):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentmem.longterm.atom_types import rank
+from agentmem.longterm.citations import cited_ids
 from agentmem.longterm.profile import Profile, free_name
 from agentmem.longterm.scene_format import DELETED, END, START, Scene
 from agentmem.longterm.scenes import SUMMARY_CHARS, Built, weight_of
@@ -71,7 +72,7 @@ class RulesSceneBuilder:
         self, profile: Profile, scenes: Sequence[Scene], changed: Sequence[Atom], state: dict[str, Any], now: str
     ) -> Built:
         """See ``SceneBuilder``. Never raises ``ModelError``."""
-        groups = [_read(row) for row in state.get("scenes", [])]
+        groups = _groups(scenes, state.get("scenes", []))
         live = {atom.id: atom for atom in self.store.atoms(self.scope, [id for g in groups for id in g.members])}
         for group in groups:
             kept = [id for id in group.members if id in live]
@@ -207,6 +208,20 @@ def _line(text: str) -> str:
     for mark in (DELETED, START, END):
         text = text.replace(mark, mark.strip("[]-"))
     return " ".join(text.split())
+
+
+def _groups(scenes: Sequence[Scene], rows: Sequence[Mapping[str, Any]]) -> list[_Group]:
+    """The scenes as they are on disk, with the members that the state knows: another builder may have written some,
+    and somebody may have deleted others."""
+    known = {str(row["file"]): row for row in rows}
+    found = [_read(known[scene.filename]) for scene in scenes if scene.filename in known]
+    for scene in scenes:
+        if scene.filename not in known:
+            heading = next((line for line in scene.body.split("\n") if line.startswith("# ")), scene.filename)
+            members = cited_ids(scene.body)
+            title = heading.removeprefix("# ")
+            found.append(_Group(scene.filename, title, members, scene.heat, scene.created, scene.updated))
+    return found
 
 
 def _read(row: Mapping[str, Any]) -> _Group:

@@ -29,12 +29,16 @@ class Chore:
 
 
 class Worker:
-    """One per open memory."""
+    """One per open memory. ``after`` is told what ran; ``error`` is what ended the last round, else empty."""
 
-    def __init__(self, scheduler: Scheduler, clock: Clock, chores: list[Chore]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, clock: Clock, chores: list[Chore], after: Callable[[list[Ran]], None]
+    ) -> None:
         self.scheduler = scheduler
         self.clock = clock
         self.chores = chores
+        self.after = after
+        self.error = ""
         self._condition = threading.Condition()
         self._woken = False
         self._stopping = False
@@ -67,6 +71,7 @@ class Worker:
     def run_due(self) -> list[Ran]:
         """Do everything that is due now."""
         ran = self.scheduler.run_due(self._goes_on)
+        self.after(ran)
         for chore in self.chores:
             self._run(chore)
         return ran
@@ -84,10 +89,12 @@ class Worker:
                 self._woken = False
             try:
                 self.run_due()
-            except AgentMemError as error:
+                self.error = ""
+            except Exception as error:  # a fault must not end the thread unseen: status shows it
                 if self._stopping:
                     return
-                log.warning("background work failed and is tried again: %s", error)
+                self.error = f"{type(error).__name__}: {error}"
+                log.warning("background work failed and is tried again", exc_info=error)
                 self._wait(LATER)
                 continue
             self._wait(self._idle())

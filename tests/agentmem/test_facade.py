@@ -92,6 +92,7 @@ def test_the_background_thread_works_without_being_asked(tmp_path: Path) -> None
         assert until(lambda: memory.persona() is not None)
         assert until(lambda: not any(memory.status().store.pending.values()))
         assert memory.status().background
+        assert until(lambda: len(list(memory.journal.lines("records"))) == 1)
 
 
 def test_a_restart_goes_on_where_the_other_stopped(tmp_path: Path) -> None:

@@ -325,3 +325,24 @@ def test_a_file_the_model_marks_as_deleted_goes_and_its_heat_moves(tmp_path: Pat
 )
 def test_requests_for_a_new_persona(answer: str, reason: str | None) -> None:
     assert persona_request(answer) == reason
+
+
+def test_scenes_of_a_model_are_taken_over_by_the_rules_and_deleted_ones_stay_deleted(tmp_path: Path) -> None:
+    def script(request: Request) -> Answer | str:
+        (id,) = new_ids(request)
+        return writes(request, {"home.md": f"# Home\n- Lives in Rome. [{id}]"})
+
+    world = served(tmp_path, script)
+    extract(world, "I live in Rome.")
+    world.pipeline.write_scenes(ANA)
+    rules = World(tmp_path, clock=world.clock)
+    extract(rules, "I love the old streets of Rome.", session="t")
+    rules.pipeline.write_scenes(ANA)
+    (scene,) = rules.profile().scenes()
+    assert scene.filename == "home.md" and len(cited_ids(scene.body)) == 2 and scene.heat == 2
+    (rules.profile().scenes_folder / "home.md").unlink()
+    extract(rules, "I own a dog.", session="u")
+    rules.pipeline.write_scenes(ANA)
+    assert [scene.filename for scene in rules.profile().scenes()] == ["owns-dog.md"]
+    rules.close()
+    world.close()
