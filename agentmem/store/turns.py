@@ -9,7 +9,7 @@ from agentmem.errors import RecordNotFound
 from agentmem.store import vectors, words
 from agentmem.store.frames import stamp
 from agentmem.store.records import Added, Turn
-from agentmem.store.rows import MANY, TURN, by_ids, insert_turn, turn_of
+from agentmem.store.rows import MANY, TURN, by_ids, insert_turn, storable, turn_of
 
 if TYPE_CHECKING:
     import apsw
@@ -29,7 +29,7 @@ def add(
         old = known.get(turn.id)
         position = turn.position
         if old is not None:
-            if (old.content, old.role) == (turn.content, turn.role):
+            if (old.content, old.role) == (storable(turn.content), turn.role):
                 unchanged.append(turn.id)
                 continue
             fresh.pop(old.seq, None)
@@ -40,7 +40,7 @@ def add(
         seq = insert_turn(connection, scope, turn, position, turn.recorded or now, len(cut))
         places[turn.session] = max(places.get(turn.session, -1), position)
         known[turn.id] = turn_of(
-            (seq, turn.id, turn.session, position, turn.role, "", turn.content, "", 0, 0, None, None, 0)
+            (seq, turn.id, turn.session, position, turn.role, "", storable(turn.content), "", 0, 0, None, None, 0)
         )
         fresh[seq] = cut
         (new if old is None else replaced).append(turn.id)

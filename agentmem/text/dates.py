@@ -46,9 +46,8 @@ def named_dates(text: str) -> list[Named]:
             span = match.span()
             if any(span[0] < end and start < span[1] for start, end in taken):
                 continue
-            for date in _read(match.groupdict()):
-                taken.append(span)
-                found[date] = None
+            taken.append(span)
+            found.update(dict.fromkeys(_read(match.groupdict())))
     return list(found)
 
 
