@@ -34,7 +34,9 @@ class EvidenceTexts(Protocol):
         """Raises ``EvidenceNotFound``."""
         ...
 
-    def put(self, text: str) -> str: ...
+    def put(self, text: str) -> str:
+        """Store a text and return its ref."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,3 +405,28 @@ def test_looking_at_a_parked_memory_does_not_unpark_it(tmp_path: Path) -> None:
                 memory.run_due()
                 assert "parked" in memory.status().pending[0].why
         assert len(server.served) == 1
+
+
+def test_several_processes_share_one_folder(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from agentmem import Memory\n"
+        "folder, name = sys.argv[1:]\n"
+        "with Memory(folder, user='ana') as memory:\n"
+        "    for i in range(15):\n"
+        "        memory.capture([{'role': 'user', 'content': f'I own item {name}{i}.'}], session=f's{i % 3}')\n"
+        "    memory.flush()\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name], stderr=subprocess.PIPE, text=True)
+        for name in "abc"
+    ]
+    errors = [process.communicate(timeout=60)[1] for process in processes]
+    assert errors == ["", "", ""]
+    with Memory(tmp_path, user="ana", background=False) as memory:
+        assert memory.flush().done
+        ana = Scope("ana")
+        assert memory.store.count_turns(ana) == 45 and len(memory.store.atoms(ana)) == 45
+        journal = [line["id"] for line in memory.journal.lines("conversations")]
+        assert len(journal) == len(set(journal)) == 45
+        assert memory.persona()
