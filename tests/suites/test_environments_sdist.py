@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from agentmem.messages import Message
-from agentmem.tokens import TokenCounter, cache_folder
+from agentmem.tokens import TokenCounter
 from harness.errors import DataError, EnvironmentFailed
 from harness.protocols import SuiteContext
 from harness.sandbox import available, opener
@@ -213,6 +214,8 @@ def test_the_explorer_reads_what_it_found_and_searches_again_when_it_is_gone() -
     assert len(forgetful) == len(shown_all) + 1 and forgetful[2] == forgetful[3]
 
 
+# not the cache folder of a test run, which is thrown away: a build takes half a minute
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentmem-bench"
 SIX = {  # instance -> a function whose loss a PASS_TO_PASS test notices and no FAIL_TO_PASS test does, where there is one
     "pallets__flask-5063": {"find_best_app"},
     "pytest-dev__pytest-9359": {"__eq__"},
@@ -229,7 +232,7 @@ def test_real_instances_resolve_with_the_gold_patch_and_only_with_it(name: str) 
     """Builds at first use: about half a minute an environment, then seconds a grading."""
     if not available()["bubblewrap"]:
         pytest.skip("bubblewrap does not work here")
-    context = SuiteContext(data_root(), cache_folder(), TokenCounter(), opener("bubblewrap"), options={"only": name})
+    context = SuiteContext(data_root(), CACHE, TokenCounter(), opener("bubblewrap"), options={"only": name})
     suite = Sdist(context)
     (task,) = suite.tasks()
     assert suite.control("gold patch", task).passed is True
@@ -243,7 +246,7 @@ def test_real_instances_resolve_with_the_gold_patch_and_only_with_it(name: str) 
 def broken_tests(suite: Sdist, task: Task, functions: set[str]) -> dict[str, tuple[int, tuple[str, ...]]]:
     """The tests that fail with the gold patch and these functions broken; it must not be resolved."""
     one: Instance = suite.instance(task.id)
-    base = build(one, cache_folder())
+    base = build(one, CACHE)
     graded = grade(one, base, breaking_patch(one, base, functions), opener("bubblewrap"))
     assert not graded.resolved
     return {name: (count, tuple(failed)) for name, (count, failed) in graded.read.tests.items()}
