@@ -42,6 +42,7 @@ class HashingEmbedder:
 def _parts(text: str) -> Counter[str]:
     parts: Counter[str] = Counter(f"w{token}" for token in index_tokens(text))
     for word in fold(text).split():
-        padded = f" {word[:64]} "
-        parts.update(padded[i : i + 3] for i in range(len(padded) - 2))
+        if any(letter.isalnum() for letter in word):
+            padded = f" {word[:64]} "
+            parts.update(padded[i : i + 3] for i in range(len(padded) - 2))
     return parts

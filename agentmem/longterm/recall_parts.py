@@ -15,7 +15,7 @@ NOTE = (
     "nothing about the progress of the present task."
 )
 GUIDE = """\
-What you know of earlier conversations stands above and in <relevant-memories>. When that is not enough:
+What you know of earlier conversations stands above and in front of the message. When that is not enough:
 - memory_search finds single memories by words and meaning; it can be limited to a type or a scene.
 - conversation_search finds what was literally said, with who said it and when.
 Results carry ids; name the id when you rely on one. Search at most 3 times a turn, then answer with what you have."""
