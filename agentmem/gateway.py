@@ -50,19 +50,22 @@ def create_app(memory: Memory) -> Starlette:
     """The application for one open memory. Its settings are ``memory.config.server``."""
     started = time.monotonic()
 
-    async def health(request: Request) -> Response:
-        status = await run_in_threadpool(memory.status)
-        stores = {"vectorStore": status.store.vector_path != "off", "embeddingService": status.embedder is not None}
-        return JSONResponse(
-            {
-                "status": "ok" if status.ok else "degraded",
-                "version": agentmem.__version__,
-                "uptime": round(time.monotonic() - started, 3),
-                "stores": stores,
-                "degraded": list(status.degraded),
-                "pending": len(status.pending),
-            }
-        )
+    def health() -> dict[str, Any]:
+        status = memory.status()
+        return {
+            "status": "ok" if status.ok else "degraded",
+            "version": agentmem.__version__,
+            "uptime": round(time.monotonic() - started, 3),
+            "stores": {
+                "vectorStore": status.store.vector_path != "off",
+                "embeddingService": status.embedder is not None,
+            },
+            "degraded": list(status.degraded),
+            "pending": len(status.pending),
+        }
+
+    async def get_health(request: Request) -> Response:
+        return await _guarded(request, health)
 
     posts: dict[str, Handler] = {
         "/recall": recall,
@@ -73,9 +76,9 @@ def create_app(memory: Memory) -> Starlette:
         "/seed": seed_sessions,
         "/status": show_status,
     }
-    routes = [Route("/health", health, methods=["GET"])]
+    routes = [Route("/health", get_health, methods=["GET"])]
     routes += [Route(path, _post(memory, handler), methods=["POST"]) for path, handler in posts.items()]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _unexpected})
+    return Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
 
 
 def serve(memory: Memory, host: str | None = None, port: int | None = None) -> None:
@@ -181,17 +184,26 @@ def _post(memory: Memory, handler: Handler) -> Callable[[Request], Awaitable[Res
     async def endpoint(request: Request) -> Response:
         _authorise(request, memory.config.server.api_key)
         body = await _body(request, memory.config.server.max_body_bytes)
-        try:
-            return JSONResponse(await run_in_threadpool(handler, memory, body))
-        except (BadRequest, ScopeRequired, MessageError, ConfigError) as error:
-            raise HTTPException(400, str(error)) from error
-        except RecordNotFound as error:
-            raise HTTPException(404, str(error)) from error
-        except (StoreError, EvidenceError) as error:
-            log.warning("%s: %s", request.url.path, error)
-            raise HTTPException(503, str(error)) from error
+        return await _guarded(request, lambda: handler(memory, body))
 
     return endpoint
+
+
+async def _guarded(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
+    """Run the work in a thread; every failure becomes a reply with its code."""
+    try:
+        return JSONResponse(await run_in_threadpool(work))
+    except (BadRequest, ScopeRequired, MessageError, ConfigError) as error:
+        raise HTTPException(400, str(error)) from error
+    except RecordNotFound as error:
+        raise HTTPException(404, str(error)) from error
+    except (StoreError, EvidenceError) as error:
+        log.warning("%s: %s", request.url.path, error)
+        raise HTTPException(503, str(error)) from error
+    except Exception as error:  # the edge of the process: told to the log by name, to the client by number
+        trace = uuid.uuid4().hex[:12]
+        log.error("trace %s: %s", trace, request.url.path, exc_info=error)
+        raise HTTPException(500, f"internal error, trace {trace}") from error
 
 
 def _authorise(request: Request, key: str | None) -> None:
@@ -241,12 +253,6 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     content = {"error": {"code": error.status_code, "message": error.detail}}
     return JSONResponse(content, error.status_code, headers=error.headers)
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    trace = uuid.uuid4().hex[:12]
-    log.error("trace %s: %s", trace, request.url.path, exc_info=error)
-    return JSONResponse({"error": {"code": 500, "message": f"internal error, trace {trace}"}}, 500)
 
 
 def _scope(memory: Memory, body: Mapping[str, Any]) -> Scope | None:

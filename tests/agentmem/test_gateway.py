@@ -242,6 +242,7 @@ def test_errors_of_the_store_are_503_and_surprises_500_without_internals(
     monkeypatch.undo()
     gateway.memory.store.close()
     assert gateway.post("/capture", body).status_code == 503
+    assert gateway.client.get("/health").status_code == 503
 
 
 def test_a_memory_without_a_user_needs_one_in_the_request(tmp_path: Path) -> None:
