@@ -17,6 +17,7 @@ class Grouping:
 
     def __init__(self) -> None:
         self._callers: dict[str, int] = {}
+        self._spelled: dict[str, int] = {}  # the same without underscores, which some hosts leave out
         self._last = -1
         self._number = -1
 
@@ -26,13 +27,19 @@ class Grouping:
         leader = self._number
         if message.is_result:
             if message.tool_call_id is not None:
-                leader = self._callers.get(message.tool_call_id, leader)
+                exact = self._callers.get(message.tool_call_id)
+                leader = self._spelled.get(_bare(message.tool_call_id), leader) if exact is None else exact
             elif self._last >= 0:
                 leader = self._last
         for call in message.tool_calls:
             self._callers[call.id] = leader
+            self._spelled[_bare(call.id)] = leader
         self._last = leader
         return leader
+
+
+def _bare(call: str) -> str:
+    return call.replace("_", "")
 
 
 def is_closed(messages: Sequence[Message]) -> bool:

@@ -27,6 +27,10 @@ _INTENTS = (
 )
 _INTENT = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _INTENTS))
 _FILE = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]\w{0,5}\b(?![(=])")
+# a shell tool's own name and its parameter's say nothing of the command
+_SHELL = re.compile(
+    r"^\s*(?:bash\w*|shell\w*|execute\w*|exec\w*|terminal\w*|run_\w+)\s+(?:(?:command|cmd|script|code)\s+)?"
+)
 _QUOTED = re.compile(r"""["']([^"'\n]{3,40})["']""")
 _FAILED = re.compile(
     r"^(?:Traceback \(most recent call last\)|FAILED\b|ERROR:|.*\b[1-9]\d* (?:failed|errors?)\b|.*command not found"
@@ -37,7 +41,7 @@ _FAILED = re.compile(
 
 def intent(call: str) -> str:
     """The word for what a call does; ``other`` for what is not recognised. The first sign in the text decides."""
-    found = _INTENT.search(call[:600])
+    found = _INTENT.search(_SHELL.sub("", call[:600]))
     return found.lastgroup or "other" if found else "other"
 
 

@@ -29,7 +29,7 @@ from agentmem.offload.entries import Entries
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
 from agentmem.offload.flush import Flush
-from agentmem.offload.hosts import heartbeat_ids, is_heartbeat_text
+from agentmem.offload.hosts import heartbeat_ids, is_heartbeat_text, is_internal, session_folder
 from agentmem.offload.judges import Heuristic, Told
 from agentmem.offload.lock import SessionLock
 from agentmem.offload.mapping import Mapping, stamp
@@ -80,6 +80,23 @@ class OffloadSession:
         self._drill = DrillDown(self.store, counter, self.entries)
         self._turns: list[str] = []
         self._heartbeats: set[str] = set()
+
+    @classmethod
+    def for_host(
+        cls,
+        root: Path,
+        session_key: str | None,
+        session_id: str | None,
+        counter: Counter,
+        window: int,
+        clock: Callable[[], float],
+        **more: Any,
+    ) -> OffloadSession | None:
+        """The session a host names, in its own folder below ``root``; None for the memory's own runs, which are left
+        alone. Raises ``ConfigError`` when the host names none: a memory that does nothing must not go unnoticed."""
+        if is_internal(session_key or ""):
+            return None
+        return cls(session_folder(root, session_key, session_id), counter, window, clock, **more)
 
     def request(self, text: str) -> None:
         """A new request has come: ask the judge whether a task ends here. Call it before the message is observed."""

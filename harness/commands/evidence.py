@@ -78,7 +78,7 @@ def trace(
     folders = _sessions(within, sessions(within))
     if name is None:
         for folder in folders:
-            print(overview(folder))
+            _say(overview(folder))
         return
     found = [text for folder in folders if (text := Trail(folder).follow(name, limit))]
     if not found:
@@ -88,7 +88,13 @@ def trace(
         near = get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise UsageError(f"{name!r} is no canvas, node, tool call or ref of {len(folders)} session folders{hint}")
-    print("\n".join(found))
+    _say("\n".join(found))
+
+
+def _say(text: str) -> None:
+    """Print a text that may hold anything: what no terminal can show is shown as an escape."""
+    shown = "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
+    print(shown.encode("utf-8", "backslashreplace").decode())
 
 
 def _sessions(within: Path, found: Iterable[Path]) -> list[Path]:

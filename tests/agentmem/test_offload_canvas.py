@@ -221,6 +221,8 @@ def test_every_deed_is_on_a_node_of_a_canvas_that_fits(work: list[tuple[str, str
         ("python -m pytest tests/test_a.py -x", "test", "tests/test_a.py"),
         ("cd repo && git diff", "review", "cd repo && git"),
         ("search {'query': 'rivers of Asia'}", "search", "rivers of Asia"),
+        ("bash command cat src/a.py", "read", "src/a.py"),
+        ("bash_execute command python x.py", "run", "x.py"),
         ("", "other", ""),
     ],
 )

@@ -334,6 +334,14 @@ def test_a_session_without_a_name_is_an_error() -> None:
     assert is_internal("memory-scene-session-12") and not is_internal("memory of a session")
 
 
+def test_a_host_gets_its_session_and_the_memory_s_own_runs_none(tmp_path: Path) -> None:
+    clock = iter(range(100)).__next__
+    memory = OffloadSession.for_host(tmp_path, None, "abc", COUNTER, WINDOW, clock, durable=False)
+    assert memory is not None and (tmp_path / "default" / "abc").is_dir()
+    memory.close()
+    assert OffloadSession.for_host(tmp_path, "memory-scene-session-12", None, COUNTER, WINDOW, clock) is None
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -160,6 +160,17 @@ def test_aggressive_drops_a_group_whole_though_its_result_stands_apart() -> None
     assert sorted(d.at for d in decisions) == [0, 1, 2, 4]
 
 
+def test_an_id_that_a_host_spells_without_underscores_stays_with_its_call() -> None:
+    history = [
+        Message("user", "go"),
+        Message("assistant", "", (ToolCall("toolu_bdrk_01", "run", "{}"),)),
+        Message("tool", "one " * 80, tool_call_id="toolubdrk01"),
+        Message("assistant", "done"),
+        Message("user", "next"),
+    ]
+    assert [item.leader for item in build(history).items] == [0, 1, 1, 3, 4]
+
+
 def test_aggressive_never_passes_the_last_request() -> None:
     prompt = build([Message("user", "old"), Message("user", "new"), *(m for n in range(9) for m in result(n))])
     assert [d.at for d in aggressive(prompt, 10)] == [0]
