@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,19 +106,20 @@ def _row(
 
     row = published.row(recipe.row)
     parts: list[Part] = []
+    place = partial(play.part_folder, folder, recipe)
     with progress() as show:
         if "replay" in wanted and recipe.replay:
-            parts.append(play.play_replay(recipe, access.data, folder / "replay", jobs, show))
+            parts.append(play.play_replay(recipe, access.data, place("replay"), jobs, show))
         if "embedded" in wanted:
             show(0, 1, f"{recipe.embedded}, scripted agent")
-            parts.append(play.play_embedded(recipe, folder / "embedded"))
+            parts.append(play.play_embedded(recipe, place("embedded")))
     found = _estimates(recipe, parts, access, seconds)
     if "live" in wanted:
         _refuse_too_dear(found, access)
         warn(f"{row.title}: {_said(found)}; it stops at {access.cost_limit:g}")
         with progress() as show:
             _wait(show, recipe)
-            parts.append(play.play_live(recipe.live, access, folder / "live"))
+            parts.append(play.play_live(recipe.live, access, place("live")))
     shown_access = replace(access, data=Path("DATA") if access.data else None)
     words = command_text(play.live_words(recipe.live, shown_access, folder / "live"))
     shown = tables(recipe, row, parts, found, words)

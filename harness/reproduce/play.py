@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from harness.compare.pairs import ArmRun
 from harness.engines.registry import names, parse_arm
 from harness.errors import DataError
 from harness.livecommand import run_live
-from harness.recipe import file_sha256
-from harness.reproduce.recipes import LivePart, ReplayPart, RowRecipe
+from harness.recipe import code, file_sha256
+from harness.reproduce.recipes import LivePart, ReplayPart, RowRecipe, sha256
 from harness.run import Options, execute, make_recipe, plan
+from harness.runfolder import PREFIX
 from harness.runlog import SUMMARY, read_summary
 from harness.trajectories import read
 
@@ -27,9 +29,10 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """A part that was played: its summary, each arm against the first, and the arms that are not installed."""
+    """A part that was played: where it lies, its summary, each arm against the first, and arms not installed."""
 
     name: str
+    folder: Path
     summary: Mapping[str, Any]
     compared: Mapping[str, SuiteComparison]
     left_out: tuple[str, ...] = ()
@@ -68,6 +71,12 @@ def find_data(part: ReplayPart, data: Path | None) -> list[Path]:
             raise DataError(f"{path} has sha256 {held[:16]}, the frozen recipe names {digest[:16]}")
         found.append(path)
     return found
+
+
+def part_folder(root: Path, recipe: RowRecipe, part: str) -> Path:
+    """Where a part is played: another recipe or other code is another folder, so nothing old is taken for new."""
+    key = hashlib.sha256(f"{sha256(recipe)} {code()['sha256']}".encode()).hexdigest()
+    return root / part / key[:PREFIX]
 
 
 def play_replay(recipe: RowRecipe, data: Path | None, folder: Path, jobs: int, progress: Progress) -> Part:
@@ -133,7 +142,7 @@ def _part(name: str, folder: Path, left_out: Sequence[str]) -> Part:
     runs = [ArmRun(arm.name, recipe, arm, tuple(row for row in rows if row.arm == arm.name)) for arm in recipe.arms]
     base, *others = [run for run in runs if run.arm.engine != "control" and run.rows]
     compared = {other.arm.name: compare([(base, other)], Statistics()).suites[0] for other in others}
-    return Part(name, read_summary(folder), compared, tuple(left_out))
+    return Part(name, folder, read_summary(folder), compared, tuple(left_out))
 
 
 def _installed(arms: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -38,7 +38,7 @@ def write(
     kept = []
     for part in parts:
         target = folder / f"{part.name}-{RECIPE}"
-        shutil.copyfile(folder / part.name / RECIPE, target)
+        shutil.copyfile(part.folder / RECIPE, target)
         kept.append(target)
     return [folder / JSON, folder / TABLE, *kept]
 

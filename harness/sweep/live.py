@@ -11,6 +11,7 @@ from harness.compare.load import load_rows
 from harness.errors import UsageError
 from harness.livecommand import run_live
 from harness.names import slug
+from harness.recipe import code
 from harness.runlog import SUMMARY
 from harness.sweep.grid import Cell
 from harness.sweep.play import CellRun
@@ -42,4 +43,6 @@ def play_live(cells: Sequence[Cell], words: str, folder: Path, progress: Progres
 
 
 def _name(cell: Cell, options: Sequence[str]) -> str:
-    return f"{slug(cell.arm.name)}-{hashlib.sha256(chr(0).join(options).encode()).hexdigest()[:8]}"
+    """Other options or other code are another folder, so nothing old is taken for new."""
+    decides = "\0".join([code()["sha256"], *options])
+    return f"{slug(cell.arm.name)}-{hashlib.sha256(decides.encode()).hexdigest()[:8]}"
