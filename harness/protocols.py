@@ -46,6 +46,9 @@ class ContextEngine(Protocol):
     def evidence(self, ref: str) -> str:
         """The whole text behind a pointer (``Message.refs``). Raises ``EvidenceNotFound``."""
 
+    def overflow(self, tokens: int) -> None:
+        """The server refused the last prompt, of so many tokens, as too long; the next one must be shorter."""
+
     def spent(self) -> list[Usage]:
         """What the engine's own model calls used since the last time it was asked."""
 

@@ -113,6 +113,10 @@ class ShortTerm:
             self._make_room(room * self.settings.low + self._asked)
         return [*front, *(item.shown for item in self._items)]
 
+    def narrow(self, window: int) -> None:
+        """From now on the window has this size, in tokens."""
+        self._window = window
+
     def call(self, call: ToolCall) -> str:
         """Run the drill-down tool: a node, a tool call or a ref, with line range, pattern and token limit."""
         return self._drill.call(call)

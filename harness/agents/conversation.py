@@ -119,10 +119,7 @@ class Conversation:
         return prompt, self._prompts.count(prompt)[0]
 
     def _compressed(self, before: int, error: PromptTooLong) -> tuple[Sequence[Message], int]:
-        overflow = getattr(self.engine, "overflow", None)
-        if overflow is None:
-            raise error
-        overflow()
+        self.engine.overflow(before)
         prompt, tokens = self._assemble()
         if tokens >= before:
             raise ModelFailed(f"{error}; the engine could not shorten its prompt of {before} tokens") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -44,6 +45,10 @@ class Engine(ABC):
     def evidence(self, ref: str) -> str:
         """No evidence is kept."""
         raise EvidenceNotFound(f"no evidence {ref!r}: the engine {self.name!r} keeps none")
+
+    def overflow(self, tokens: int) -> None:
+        """A prompt of so many tokens was too long for the server: from now on the window is three quarters of it."""
+        self.context = replace(self.context, window=min(self.context.window, tokens * 3 // 4))
 
     def spent(self) -> list[Usage]:
         """No calls of its own."""

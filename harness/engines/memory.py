@@ -41,6 +41,11 @@ class AgentMem(Engine):
         """The whole text behind a pointer."""
         return self.memory.store.get(ref)
 
+    def overflow(self, tokens: int) -> None:
+        """The window is smaller than it was said to be."""
+        super().overflow(tokens)
+        self.memory.narrow(self.context.window)
+
     def tools(self) -> list[dict[str, Any]]:
         """Reading back what left the prompt."""
         return openai_tools()

@@ -126,3 +126,20 @@ def test_an_unknown_arm_key_or_value_is_named_with_what_would_fit() -> None:
         parse_arm("mask:last=none")
     with pytest.raises(UsageError, match="expected key=value, found 'last'"):
         parse_arm("mask:last")
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_a_prompt_that_the_server_refused_gets_shorter(arm: str) -> None:
+    steps = [step for number in range(40) for step in (runs(f"cat {number}"), output(f"word{number} " * 150))]
+    with tempfile.TemporaryDirectory() as folder:
+        engine = build(parse_arm(arm), EngineContext("s", 200_000, COUNTER, Path(folder), clock=lambda: 0.0))
+        history = [system(), request("go"), *steps]
+        engine.begin_task("t")
+        for message in history:
+            engine.observe(message)
+        before = COUNTER.total(engine.assemble(history))
+        engine.overflow(before)
+        after = list(engine.assemble(history))
+        engine.close()
+    assert COUNTER.total(after) < before
+    assert problems(after, history) == []
