@@ -77,12 +77,17 @@ class Canvas:
 
 def escape(text: str) -> str:
     """A text as it may stand between quotes in a label: one line, entities for what Mermaid reads."""
-    return " ".join(text.translate(_TABLE).split())
+    return " ".join(_whole_characters(text).translate(_TABLE).split())
 
 
 def one_line(goal: str) -> str:
     """A goal as the header holds it: one line, without what would end the header."""
-    return " ".join(goal.replace("}%%", "} %%").split())
+    return " ".join(_whole_characters(goal).replace("}%%", "} %%").split())
+
+
+def _whole_characters(text: str) -> str:
+    """A text that can be written to a file: half surrogate pairs become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def unescape(text: str) -> str:

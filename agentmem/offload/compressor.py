@@ -64,7 +64,7 @@ class Compressor:
         decisions are forgotten."""
         wrong = self._decisions.first_mismatch(history)
         if wrong is not None:
-            self._session._warn(f"message {wrong} of the history is not what it was; decisions from it on are dropped")
+            self._session.warn(f"message {wrong} of the history is not what it was; decisions from it on are dropped")
             self._session.guarded(lambda: self._decisions.forget_from(wrong), "decisions")
         self._apply(self._decisions.by_index.values())
 
@@ -160,13 +160,18 @@ class Compressor:
         return None if key is None else self._session.entries[key]
 
     def _canvases(self) -> tuple[Message | None, Message | None]:
-        """The block of what left and that of the present task. Each has half of the room, so that one of them can
-        change while the other keeps its bytes; each is made anew only when something in it changed."""
+        """The block of what left and that of the present task; as before where the disk refuses their records."""
+        self._session.guarded(self._refresh, "the record of a canvas")
+        return self._history, self._active
+
+    def _refresh(self) -> None:
+        """Make the blocks anew where something in them changed. Each has half of the room, so that one of them can
+        change while the other keeps its bytes."""
         session = self._session
+        mapping = session.mapping
         present = session.tasks.present.canvas if session.tasks.present else None
         budget = math.floor(self._window * session.rules.canvases / 2)
         left = self._left()
-        mapping = session.mapping
         files = [file for file in sorted(left) if file != present]
         state = (present, len(self._dropped), [mapping.canvas(file) for file in files])
         if state != self._history_state:
@@ -175,11 +180,11 @@ class Compressor:
             self._history_state = state
         canvas = mapping.canvas(present) if present else None
         if canvas is not self._active_canvas:
-            self._active_canvas, self._active = canvas, None
+            active = None
             if canvas is not None and canvas.nodes and (session.rules.show_active or present in left):
                 nodes = left.get(canvas.file, set())
-                self._active = active_block(self._shown(canvas, nodes), budget, self._counter)
-        return self._history, self._active
+                active = active_block(self._shown(canvas, nodes), budget, self._counter)
+            self._active_canvas, self._active = canvas, active
 
     def _left(self) -> dict[str, set[str]]:
         """Nodes of what left the prompt, by canvas file."""

@@ -69,7 +69,7 @@ class OffloadSession:
         self.tasks = Tasks(folder, durable)
         self.files = CanvasFiles(folder, durable)
         self._clock = clock
-        self._warn = warn
+        self.warn = warn
         self._sleep = sleep
         self._warned = False
         self._judge = judge or Heuristic()
@@ -106,7 +106,7 @@ class OffloadSession:
         active = self._active()
         shown = self.mapping.canvas(active).text() if active else ""
         situation = Situation(text, tuple(self._turns), active, shown, tuple(self.files.known()))
-        judgment = decide(self._judge, situation, self._sleep, self._warn)
+        judgment = decide(self._judge, situation, self._sleep, self.warn)
         if judgment is None:
             self._move_to(None, text)
             return
@@ -190,7 +190,7 @@ class OffloadSession:
         except EvidenceWriteFailed as error:
             if not self._warned:
                 self._warned = True
-                self._warn(f"{what} could not be written, results stay in the prompt: {error}")
+                self.warn(f"{what} could not be written, results stay in the prompt: {error}")
             return False
         return True
 

@@ -209,6 +209,8 @@ play(memory, history)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 late = [m for n in range(3, 12) for m in step(n)]
 prompt = play(memory, late)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+assert play(memory, step(12))[-1].content == step(12)[1].content
 kept = [m for m in late if m.role == "tool"]
 assert all(any(shown is m for shown in prompt) for m in kept), "a result that was not stored left the prompt"
 assert len(warned) == 1 and "results stay in the prompt" in warned[0], warned
