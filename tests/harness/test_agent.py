@@ -154,31 +154,32 @@ class TooLong:
         return Scripted("m", playlist([Message("assistant", "7")]), COUNTER).complete(messages, tools)
 
 
-def filled(model: TooLong, tmp_path: Path, overflow: bool) -> Conversation:
+def filled(model: TooLong, tmp_path: Path) -> Conversation:
     talk = conversation([], tmp_path, model=model)
     talk.begin_task("t", 0)
     for number in range(6):
         talk.add(Message("user", f"question {number}"))
         talk.add(Message("assistant", f"answer {number}"))
     talk.add(Message("user", "the last question"))
-    if overflow:
-        talk.engine.overflow = lambda: talk.engine.working.shrink(20)  # type: ignore[attr-defined]
     return talk
 
 
 def test_an_overflow_goes_back_to_the_engine_once(tmp_path: Path) -> None:
-    model = TooLong(most=5)
-    talk = filled(model, tmp_path, overflow=True)
+    model = TooLong(most=12)
+    talk = filled(model, tmp_path)
     assert talk.ask().content == "7"
     assert len(model.sizes) == 2 and model.sizes[1] < model.sizes[0]
     rows = talk.end_task()
     assert [row.error is not None for row in rows] == [True, False]
 
 
-def test_an_engine_that_cannot_compress_lets_the_task_fail(tmp_path: Path) -> None:
+def test_a_second_overflow_fails_the_task(tmp_path: Path) -> None:
     with pytest.raises(PromptTooLong):
-        filled(TooLong(most=2), tmp_path, overflow=False).ask()
-    talk = filled(TooLong(most=0), tmp_path, overflow=False)
-    talk.engine.overflow = lambda: None  # type: ignore[attr-defined]
+        filled(TooLong(most=2), tmp_path).ask()
+
+
+def test_an_engine_that_cannot_compress_lets_the_task_fail(tmp_path: Path) -> None:
+    talk = filled(TooLong(most=0), tmp_path)
+    talk.engine.overflow = lambda tokens: None  # type: ignore[method-assign]
     with pytest.raises(ModelFailed, match="could not shorten"):
         talk.ask()
