@@ -161,13 +161,13 @@ async function start() {
   taskTools();
   taskList = new VirtualList($("task-list"), {
     label: "Tasks", widths: "minmax(12rem, 2fr) 6rem 6rem 7rem 6rem 5rem", narrow: "minmax(0, 1fr) 4.6rem 4.2rem",
-    columns: [["task", ""], ["session", "wide-only"], ["tokens", "n"], [`of ${facts.baseline}`, "n"], ["not visible", "n wide-only"], ["outcome", "wide-only"]],
+    columns: [["task", "name"], ["session", "wide-only"], ["tokens", "n"], [`of ${facts.baseline}`, "n"], ["not visible", "n wide-only"], ["outcome", "wide-only"]],
     cells: taskCells, open: (task) => openTask(task, 0, true), describe: (task) => taskKey(task),
   });
   callTools();
   callList = new VirtualList($("call-list"), {
     label: "Calls", widths: "4.5rem minmax(10rem, 2fr) 6rem 6rem 5rem minmax(8rem, 2fr)", narrow: "3.4rem minmax(0, 1fr) 4.6rem",
-    columns: [["call", "n"], ["task", ""], ["prompt", "n"], ["new", "n wide-only"], ["answer", "n wide-only"], ["needs not visible", "wide-only"]],
+    columns: [["call", "n"], ["task", "name"], ["prompt", "n"], ["new", "n wide-only"], ["answer", "n wide-only"], ["needs not visible", "wide-only"]],
     cells: callCells, open: openCall, describe: (call) => `call ${call + 1} of ${state.tasks.id[state.calls.of[call]]}`,
   });
   await chooseArm(state.arm);
