@@ -16,6 +16,7 @@ from pydantic import Field
 
 from agentmem.errors import EvidenceWriteFailed
 from agentmem.messages import Message
+from agentmem.offload.decisions import Decision
 from agentmem.offload.deletion import aggressive, emergency
 from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
@@ -77,6 +78,7 @@ class Published(Engine):
         self._pending: list[tuple[Item, StandIn]] = []
         self._stand_ins: dict[int, StandIn] = {}
         self._removed = False
+        self._forced = False
         self._usage: list[Usage] = []
 
     def observe(self, message: Message) -> None:
@@ -103,9 +105,15 @@ class Published(Engine):
             self._remove(aggressive(self.prompt, target))
         if self.prompt.tokens >= math.floor(window * limits.mild):
             self.prompt.apply(mild(self.prompt, self._stand_in, 0, self._rules))
-        if self.prompt.tokens >= math.floor(window * limits.emergency):
+        if self._forced or self.prompt.tokens >= math.floor(window * limits.emergency):
+            self._forced = False
             self._remove(emergency(self.prompt, math.floor(window * limits.emergency_target), self._shorten))
         return self._legal(self.prompt.messages())
+
+    def overflow(self, tokens: int) -> None:
+        """As upstream: the next prompt is made in an emergency."""
+        super().overflow(tokens)
+        self._forced = True
 
     def evidence(self, ref: str) -> str:
         """The whole text behind a pointer."""
@@ -152,8 +160,8 @@ class Published(Engine):
             return None
         return CUT.format(tokens=item.tokens, role=item.whole.role, ref=ref), ref
 
-    def _remove(self, decisions: Any) -> None:
-        self._removed = True
+    def _remove(self, decisions: list[Decision]) -> None:
+        self._removed = self._removed or bool(decisions)
         self.prompt.apply(decisions)
 
     def _legal(self, messages: list[Message]) -> list[Message]:

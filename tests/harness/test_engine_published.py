@@ -137,6 +137,16 @@ def test_upstream_s_own_calls_are_charged_only_when_asked(tmp_path: Path) -> Non
         assert all(usage.prompt and usage.completion == 4 * 90 and usage.prompt_from == "counted" for usage in spent)
 
 
+def test_an_overflow_forces_an_emergency(tmp_path: Path) -> None:
+    arm, history = engine(tmp_path), []  # type: ignore[var-annotated]
+    play(arm, history, opening())
+    before = 0
+    for number in range(20):
+        before = COUNTER.total(play(arm, history, step(number)))
+    arm.overflow(before)
+    assert COUNTER.total(play(arm, history, step(20))) <= 0.6 * 0.75 * before
+
+
 def test_unknown_pointers_and_parameters(tmp_path: Path) -> None:
     with pytest.raises(EvidenceNotFound):
         engine(tmp_path).evidence("refs/x")
