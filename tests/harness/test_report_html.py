@@ -14,13 +14,18 @@ from typing import Any
 import pytest
 
 from harness.compare.outcomes import Options as Statistics
+from harness.embedded import recorded
+from harness.engines.registry import parse_arm
 from harness.errors import UnknownName, UnreadableInput, UsageError
+from harness.livecommand import run_live
 from harness.pareto import pareto_front
 from harness.report.html import HtmlOptions, write_html
 from harness.report.html_choose import choose, focus_arm
 from harness.report.html_data import load
 from harness.report.html_plots import thin, typical
 from harness.report.html_prompts import CHANGED, runs
+from harness.run import Options, execute, plan
+from harness.run import make_recipe as make_replay
 from tests.harness.browser import Page, browser
 from tests.harness.made_replay import replayed, write_recorded
 from tests.harness.made_runs import make_recipe, make_rows, write_run
@@ -170,10 +175,43 @@ def test_a_live_run_without_needs_or_caches(tmp_path: Path) -> None:
     assert "not measured" in text and "Wilson" in text and "% passed" in text and "NaN" not in text
 
 
+def test_prompts_of_a_live_run_come_from_its_transcripts(tmp_path: Path) -> None:
+    words = ["--suite", "aalcr-mini", "--model", "scripted", "--limit", "4", "--arm", "full", "--arm", "agentmem"]
+    run_live([*words, "--out", str(tmp_path / "run")], "test")
+    text = write(tmp_path / "run", tmp_path / "report.html", prompts=2)
+    record, data = blob(text, "prompts-s000|agentmem"), load(tmp_path / "run")
+    assert set(record["tasks"]) == {row.task for row in data.of("agentmem") if row.session == "s000"} & set(
+        record["names"]
+    )
+    for task, found in record["tasks"].items():
+        logged = [
+            row["messages"] for row in data.calls["agentmem"] if row["task"] == task and row["purpose"] == "agent"
+        ]
+        assert [len(prompt) for prompt in expanded(found["arms"]["agentmem"])] == logged
+    assert "Controls: gold answer" in text and "control" not in json.loads(blob_text(text))["arms"][-1]
+
+
+def blob_text(text: str) -> str:
+    found = re.search('<script type="application/json" id="facts">(.*?)</script>', text)
+    assert found
+    return found[1]
+
+
+def test_prompts_of_the_embedded_tasks_need_no_data(tmp_path: Path) -> None:
+    trajectories, made = recorded(0, 2, 1)
+    options = Options((parse_arm("full"), parse_arm("agentmem")), per_session=2)
+    sessions = plan(trajectories, options)
+    execute(sessions, make_replay(sessions, made, options), tmp_path / "run", options, ignore, {})
+    text = write(tmp_path / "run", tmp_path / "report.html")
+    assert len(blob(text, "prompts-s000")["tasks"]) == 2 and "Each has as many tokens and messages" in text
+
+
 @pytest.mark.browser
 def test_the_page_works_and_asks_no_network(made: tuple[Path, Path, Path], page: Page) -> None:
     page.size(1280, 900)
     page.open(made[2])
+    page.key("Tab")
+    assert page.run("document.activeElement.className") == "skip"
     assert page.run("document.querySelectorAll('#task-list .row').length") == 8
     page.run("document.querySelector('#task-list .body').focus()")
     page.key("ArrowDown", 2)
