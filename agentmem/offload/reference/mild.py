@@ -75,6 +75,7 @@ class _Run:
                     self._callers[other] = self._callers[bare(other)] = index
 
     def candidates(self, scanned: int) -> list[_Candidate]:
+        """Results and call-only messages of the first ``scanned`` that have entries, best scores first."""
         found = []
         for index, message in enumerate(self.messages[:scanned]):
             if message.get("_offloaded"):
@@ -87,6 +88,7 @@ class _Run:
         return sorted(found, key=lambda candidate: -candidate.score)
 
     def take(self, candidate: _Candidate) -> None:
+        """Replace a result, or shorten a call-only message together with all its results."""
         if is_result(self.messages[candidate.index]):
             self._take_result(candidate)
         else:
@@ -131,6 +133,7 @@ class _Run:
         self.messages[index] = {**shorten_inputs(self.messages[index], entries), "_offloaded": True}
 
     def shorten_calls(self) -> None:
+        """Shorten the inputs of every replaced id, in whatever message it stands."""
         replaced = set(self.done.ids)
         for index, message in enumerate(self.messages):
             ids = [call for call in call_ids(message) if has(replaced, call)]

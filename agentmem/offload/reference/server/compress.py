@@ -81,6 +81,7 @@ class _Run:
         self.total: float = client_total or local
 
     def run(self, target: int) -> Compressed:
+        """Cut long results, then delete, until ``target`` is met."""
         if self.total > target:
             self._cut_long(target)
         if self.total > target:
