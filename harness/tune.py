@@ -100,6 +100,7 @@ def tune(
     with open_workers(options.jobs) if options.jobs > 1 else nullcontext() as workers:
 
         def play(parameters: Sequence[Mapping[str, Any]], half: str) -> list[CellRun]:
+            """The runs of some settings on a half, in their order; equal settings are played once."""
             cells = [make_cell(wanted.engine, one, {}) for one in parameters]
             distinct = {cell.arm.name: cell for cell in cells}
             runs = play_cells(

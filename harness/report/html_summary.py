@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from harness.compare.comparison import FEW_GROUPS, SuiteComparison, compare
 from harness.compare.outcomes import Options
 from harness.compare.pairs import ArmRun
 from harness.compare.positions import Band
+from harness.errors import UsageError
 from harness.report.arms import change, millions, of
 from harness.report.html_data import RunData, adjusted, cost
 from harness.stats.interval import Interval
@@ -68,7 +70,10 @@ class Losses:
 
 
 def comparisons(data: RunData, options: Options) -> dict[str, SuiteComparison]:
-    """Every other arm against the baseline, one comparison an arm; suites of one run are taken together."""
+    """Every other arm against the baseline, one comparison an arm; suites of one run are taken together.
+
+    An arm that shares neither a verdict nor a token count with the baseline has none.
+    """
     runs = {
         arm.name: ArmRun(arm.name, data.recipe, arm, tuple(replace(row, suite=data.recipe.suite) for row in found))
         for arm in data.played
@@ -77,7 +82,11 @@ def comparisons(data: RunData, options: Options) -> dict[str, SuiteComparison]:
     if data.baseline not in runs:
         return {}
     base = runs.pop(data.baseline)
-    return {name: compare([(base, run)], options).suites[0] for name, run in runs.items()}
+    found: dict[str, SuiteComparison] = {}
+    for name, run in runs.items():
+        with suppress(UsageError):
+            found[name] = compare([(base, run)], options).suites[0]
+    return found
 
 
 def cards(data: RunData, compared: dict[str, SuiteComparison], options: Options) -> list[Card]:

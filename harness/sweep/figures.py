@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {TUNED: "tuned half", HELD_OUT: "held-out half"}
-TITLES = ("support-adjusted tokens (M)", "")
 
 
 def draw(folder: Path, result: SweepResult) -> list[str]:

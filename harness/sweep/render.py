@@ -47,7 +47,7 @@ def _cells(result: SweepResult, most: int | None) -> Table:
         rows.append(
             (
                 label,
-                *(str(one.cell.varied.get(name, "")) for name in names),
+                *(_value(one, base if result.one_at_a_time else None, name) for name in names),
                 *_half(one, base, TUNED, place in fronts[0]),
                 *_half(one, base, HELD_OUT, place in fronts[1]),
                 count(one.records[ALL]["needs_lost"]),
@@ -61,6 +61,13 @@ def _cells(result: SweepResult, most: int | None) -> Table:
     if most is not None and len(result.cells) > most:
         notes.append(f"{len(result.cells) - most} more cells are in the files")
     return Table(f"{len(result.cells)} cells", columns, tuple(rows), tuple(notes))
+
+
+def _value(one: CellResult, base: CellResult | None, name: str) -> str:
+    """The value of a parameter; one at a time, only where it is not the default."""
+    value = one.cell.varied.get(name, "")
+    alone = base is not None and one is not base and base.cell.varied.get(name, "") == value
+    return "" if alone else str(value)
 
 
 def _half(one: CellResult, base: CellResult | None, half: str, best: bool) -> tuple[str, str, str]:
