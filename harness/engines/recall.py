@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agentmem.core import Memory
+from agentmem.longterm.clock import ManualClock
 from agentmem.messages import Message
 from harness.engines.full import Full, FullParameters
 from harness.protocols import EngineContext
@@ -32,7 +33,9 @@ class Recall(Full):
 
     def __init__(self, parameters: Any, context: EngineContext) -> None:
         super().__init__(parameters, context)
-        self._memory = Memory(context.folder / "longterm", user="arm", background=False)
+        self._clock = ManualClock()
+        folder = context.folder / "longterm"
+        self._memory = Memory(folder, user="arm", background=False, clock=self._clock, config={"timezone": "+00:00"})
         self._episode: list[Message] = []
         self._episodes = 0
         self._block: tuple[Message, Message | None] | None = None
@@ -65,6 +68,7 @@ class Recall(Full):
     def _remember(self) -> None:
         if self._episode:
             self._episodes += 1
+            self._clock.advance(1.0)
             self._memory.capture(self._episode, session=f"episode-{self._episodes}")
             self._episode = []
             self._memory.flush()
@@ -78,7 +82,8 @@ class Recall(Full):
     def _found(self, query: str) -> Message | None:
         known = self._memory.recall(query)
         turns = self._memory.search_conversations(query, self.parameters.limit).rows
-        lines = [part for part in (known.stable, known.dynamic) if part]
+        # a folder of this run in the prompt would make every run another one
+        lines = [part.replace(f"{self.context.folder}/", "") for part in (known.stable, known.dynamic) if part]
         lines += [f"- {turn.content}" for turn in turns]
         left = self.parameters.share * self.context.window - self.context.counter.text(HEADER)
         kept = []
