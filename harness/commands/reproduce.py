@@ -64,9 +64,10 @@ def reproduce(
     Every row is one frozen recipe, whose sha256 stands in the output.
     """
     from harness.commands.sweep import command_line
-    from harness.reproduce.play import LiveAccess
+    from harness.reproduce.play import VARIABLE, LiveAccess
     from harness.reproduce.recipes import RECIPES
     from harness.reproduce.run import PARTS
+    from harness.terminal import warn
 
     known = {one.row: one for one in RECIPES}
     for name in rows or ():
@@ -79,8 +80,11 @@ def reproduce(
     access = LiveAccess(model or "NAME", base_url, judge, price, cost_limit, concurrency, limit, data, more)
     if "live" in (part or ()) and not estimate:
         _check_live(model, price, cost_limit)
+    if not part and data is None and not estimate:
+        warn(f"without --data or {VARIABLE} the replay part is left out")
+    usual = ("replay", "embedded") if data else ("embedded",)
     for name in rows or known:
-        wanted = () if estimate else tuple(part or ("replay", "embedded"))
+        wanted = () if estimate else tuple(part or usual)
         _row(
             known[name], wanted, access, seconds_per_call, jobs or os.cpu_count() or 1, out / name, json, command_line()
         )

@@ -82,11 +82,11 @@ def comparisons(data: RunData, options: Options) -> dict[str, SuiteComparison]:
     if data.baseline not in runs:
         return {}
     base = runs.pop(data.baseline)
-    found: dict[str, SuiteComparison] = {}
+    compared: dict[str, SuiteComparison] = {}
     for name, run in runs.items():
         with suppress(UsageError):
-            found[name] = compare([(base, run)], options).suites[0]
-    return found
+            compared[name] = compare([(base, run)], options).suites[0]
+    return compared
 
 
 def cards(data: RunData, compared: dict[str, SuiteComparison], options: Options) -> list[Card]:

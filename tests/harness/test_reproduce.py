@@ -113,6 +113,7 @@ def test_other_recorded_runs_than_the_frozen_ones_are_refused(tmp_path: Path, mo
     monkeypatch.delenv("AGENTMEM_DATA", raising=False)
     with pytest.raises(DataError, match="give --data or set AGENTMEM_DATA"):
         call("swebench", "--part", "replay", "--out", tmp_path)
+    assert "the replay part is left out" in call("personamem", "--out", tmp_path / "usual").stderr
     with pytest.raises(DataError, match="is missing; it holds mini-swe-agent"):
         call("swebench", "--part", "replay", "--out", tmp_path, "--data", tmp_path)
     part = recipes.recipe_of("swebench").replay
