@@ -22,9 +22,9 @@ class ShortTermSettings(BaseModel):
     """Most that all lines together may take; older tasks share one line."""
     keep_results: int = Field(5, ge=1)
     """How many of the newest tool results stay whole."""
-    result: int = Field(200, ge=1)
+    result: int = Field(250, ge=1)
     """Results up to this size stay whole."""
-    extract: int = Field(160, ge=20)
+    extract: int = Field(200, ge=20)
     """Size of the extract that stands for a result."""
     names: float = Field(0.45, ge=0, le=1)
     """Share of an extract that may go to identifiers without their line."""
@@ -38,7 +38,7 @@ class ShortTermSettings(BaseModel):
     """Size beyond which the oldest steps of a task fold into lines, requests not counted."""
     canvas: int = Field(3_000, ge=100)
     """Size of those lines together; older ones go into chunks."""
-    canvas_line: int = Field(45, ge=5)
+    canvas_line: int = Field(60, ge=5)
     """Size of what a line keeps of a result."""
     fill: float = Field(0.85, gt=0, le=1)
     """Share of the window that the prompt may fill; then even the newest results are shortened."""
