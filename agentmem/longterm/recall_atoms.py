@@ -6,6 +6,7 @@ An atom is a sentence that stands alone, so there are no neighbours to ask. ``bl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from agentmem.longterm.recall_candidates import RRF_K, Candidate
 from agentmem.longterm.recall_explain import explained
 from agentmem.longterm.recall_turns import Ranking, said_on, share, standing
-from agentmem.store.bm25 import row_scores
+from agentmem.store.bm25 import Match, row_scores, session_scores
+from agentmem.store.frames import Frame
 from agentmem.store.view import View, best
 from agentmem.text.dates import named_dates
 from agentmem.text.keywords import query_terms
@@ -32,10 +34,12 @@ class AtomWeights:
 
     keyword: float = 2.8
     """BM25 as a share of the best atom's."""
-    vector: float = 0.75
+    vector: float = 1.0
     """Cosine, in standard deviations above the mean of the scope."""
-    date: float = 1.0
-    """It happened on a day that the question names."""
+    date: float = 3.0
+    """It was true or happened on a day that the question names."""
+    session: float = 1.0
+    """BM25 of all atoms of its session, as a share of the best session's."""
 
 
 def rank_atoms(
@@ -59,7 +63,8 @@ def rank_atoms(
     if not len(frame) or limit < 1:
         return Ranking((), 0)
     terms = query_terms(query) if keyword else []
-    bm25 = row_scores(frame, view.matches(terms))
+    found = view.matches(terms)
+    bm25 = row_scores(frame, found)
     nothing = np.zeros(len(frame), np.float32)
     cosine, has = (nothing, nothing > 0) if vector is None else view.cosines(vector)
     inside = np.ones(len(frame), bool) if allowed is None else allowed
@@ -70,7 +75,10 @@ def rank_atoms(
     if not len(good_words) and len(words) <= limit:
         good_words = words
     good_near = near[cosine[near] >= threshold]
-    parts = _parts(bm25, cosine, has, said_on(frame, named_dates(query)), good_words, good_near, fusion, weights)
+    if fusion == "rrf":
+        parts = {"keyword": _places(len(frame), good_words), "vector": _places(len(frame), good_near)}
+    else:
+        parts = _blended(frame, found, bm25, cosine, has, query, weights)
     total: Scores = np.add.reduce(list(parts.values()))
     counting = np.zeros(len(frame), bool)
     counting[good_words] = counting[good_near] = True
@@ -86,23 +94,16 @@ def returned(ranking: Ranking) -> list[Candidate]:
     return [candidate for candidate in ranking.candidates if candidate.dropped is None]
 
 
-def _parts(
-    bm25: Scores,
-    cosine: Scores,
-    has: Mask,
-    dates: Scores,
-    words: NDArray[np.int64],
-    near: NDArray[np.int64],
-    fusion: Fusion,
-    weights: AtomWeights,
+def _blended(
+    frame: Frame, found: Sequence[Match], bm25: Scores, cosine: Scores, has: Mask, query: str, weights: AtomWeights
 ) -> dict[str, Scores]:
-    if fusion == "rrf":
-        return {"keyword": _places(len(bm25), words), "vector": _places(len(bm25), near)}
-    return {
-        "keyword": np.float32(weights.keyword) * share(bm25),
-        "vector": np.float32(weights.vector) * standing(cosine, has),
-        "date": np.float32(weights.date) * dates,
+    signals = {
+        "keyword": share(bm25),
+        "vector": standing(cosine, has),
+        "date": said_on(frame, named_dates(query)),
+        "session": share(session_scores(frame, found))[frame.session.codes],
     }
+    return {name: np.float32(getattr(weights, name)) * signal for name, signal in signals.items()}
 
 
 def _places(count: int, ranked: NDArray[np.int64]) -> Scores:

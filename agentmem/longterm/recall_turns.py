@@ -26,7 +26,6 @@ Mask = NDArray[np.bool_]
 NEIGHBOURS = {1: 0.28, -1: 0.21, 2: 0.28, -2: 0.21}
 """Share of a turn's keyword score that goes to the turns 1 and 2 places behind (positive) and before it."""
 
-ENOUGH_WORDS = 16
 SHORT_QUESTION = 20  # words; a longer turn that ends with a question has said something before
 _SELF = frozenset({"i", "my", "me", "mine", "myself", "i'm", "i've", "我", "我的"})
 
@@ -48,9 +47,10 @@ class TurnWeights:
     date: float = 4.0
     """It was said on a day, in a month or year that the question names."""
     length: float = 1.0
-    """log(1 + words), up to ``ENOUGH_WORDS``: very short turns are greetings and thanks."""
+    """log(1 + words), where people talk with each other: short turns are greetings and thanks."""
     asks: float = -1.0
-    """It is short and ends with a question mark: such a question is answered elsewhere."""
+    """It ends with a question mark, so that it is answered elsewhere; in a chat with an assistant, where requests
+    end so, only when it is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,7 @@ def rank_turns(
         "vector": standing(cosine, has),
         "speaker": said_by(frame, query),
         "date": dates,
-        "length": np.log1p(np.minimum(frame.words, ENOUGH_WORDS)),
-        "asks": (frame.asks & (frame.words < SHORT_QUESTION)).astype(np.float32),
+        **_manner(frame),
     }
     parts = {name: np.float32(getattr(weights, name)) * signal for name, signal in signals.items()}
     total: Scores = np.add.reduce(list(parts.values()))
@@ -177,6 +176,15 @@ def said_on(frame: Frame, dates: Sequence[Named]) -> Scores:
             value *= np.where(of_month == date.day, np.float32(1), np.float32(0.5))
         out = np.maximum(out, value)
     return out
+
+
+def _manner(frame: Frame) -> dict[str, Scores]:
+    """What the form of a turn says. To an assistant people write long requests, and it answers at length: there
+    neither length nor a question mark tells facts from talk."""
+    if len(frame.kind.names) == 1:
+        return {"length": np.log1p(frame.words), "asks": frame.asks.astype(np.float32)}
+    short = frame.asks & (frame.words < SHORT_QUESTION)
+    return {"length": np.zeros(len(frame), np.float32), "asks": short.astype(np.float32)}
 
 
 def _speaks_of_self(query: str) -> bool:
