@@ -51,7 +51,7 @@ def _heat(
             best.setdefault((one.cell.varied[down.parameter], one.cell.varied[across.parameter]), one)
         for plot, name in zip(row, ("support-adjusted tokens (M)", what_failed(result)), strict=True):
             values = [
-                [_value(best[y, x], half, name) for x in across.values]
+                [_value(best[y, x], half, name, result.live) for x in across.values]
                 for y in down.values
             ]  # fmt: skip
             _grid(plot, values, across, down)
@@ -59,15 +59,13 @@ def _heat(
     return _save(figure, path)
 
 
-def _value(one: CellResult, half: str, name: str) -> float:
+def _value(one: CellResult, half: str, name: str, live: bool) -> float:
+    """The figure of that name on a half; what was not measured stays blank."""
     record = one.records[half]
-    return (
-        spent(record) / 1e6
-        if name.startswith("support")
-        else float("nan")
-        if failed(record) is None
-        else failed(record) or 0.0
-    )
+    if name.startswith("support"):
+        return spent(record) / 1e6
+    found = failed(record, live)
+    return float("nan") if found is None else found
 
 
 def _grid(plot: Axes, values: list[list[float]], across: Axis, down: Axis) -> None:
@@ -94,7 +92,7 @@ def _alone(
             for half, style in zip(halves, ("-o", "--s"), strict=False):
                 plot.plot(
                     [str(value) for value, _ in line],
-                    [_value(one, half, name) for _, one in line],
+                    [_value(one, half, name, result.live) for _, one in line],
                     style,
                     markersize=4,
                     linewidth=1.2,
@@ -122,7 +120,7 @@ def _pareto(path: Path, result: SweepResult, halves: Sequence[str]) -> str:
     tuned = result.front(TUNED)
     for plot, half in zip(plots[0], halves, strict=True):
         xs = [spent(one.records[half]) / 1e6 for one in result.cells]
-        ys = [_value(one, half, "") for one in result.cells]
+        ys = [_value(one, half, "", result.live) for one in result.cells]
         plot.scatter(xs, ys, s=16, color="#7f7f7f", label="cells")
         plot.scatter(
             [xs[i] for i in tuned],

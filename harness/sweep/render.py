@@ -48,8 +48,8 @@ def _cells(result: SweepResult, most: int | None) -> Table:
             (
                 label,
                 *(_value(one, base if result.one_at_a_time else None, name) for name in names),
-                *_half(one, base, TUNED, place in fronts[0]),
-                *_half(one, base, HELD_OUT, place in fronts[1]),
+                *_half(one, base, TUNED, place in fronts[0], result.live),
+                *_half(one, base, HELD_OUT, place in fronts[1], result.live),
                 count(one.records[ALL]["needs_lost"]),
                 millions(one.records[ALL]["support_adjusted_cost"] or one.records[ALL]["cost"]),
             )
@@ -70,16 +70,19 @@ def _value(one: CellResult, base: CellResult | None, name: str) -> str:
     return "" if alone else str(value)
 
 
-def _half(one: CellResult, base: CellResult | None, half: str, best: bool) -> tuple[str, str, str]:
+def _half(one: CellResult, base: CellResult | None, half: str, best: bool, live: bool) -> tuple[str, str, str]:
     record = one.records[half]
     if not record["tasks"]["attempted"]:
         return "no tasks", "", ""
     against = change(spent(record), spent(base.records[half])) if base and base is not one else ""
-    return millions(spent(record)) + (" *" if best else ""), _failed(record), against
+    return millions(spent(record)) + (" *" if best else ""), _failed(record, live), against
 
 
-def _failed(record: Record) -> str:
-    found = failed(record)
+def _failed(record: Record, live: bool) -> str:
+    found = failed(record, live)
+    if live:
+        attempted = record["tasks"]["attempted"]
+        return f"{count(found)} of {attempted}" if found is not None else count(None)
     actions, unsupported = record["actions"], record["actions_unsupported"]
     if not actions:
         return count(found)

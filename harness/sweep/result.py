@@ -29,16 +29,20 @@ class CellResult:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """All cells in the order of the grid. ``tasks`` counts the tasks of each half."""
+    """All cells in the order of the grid. ``tasks`` counts the tasks of each half. ``live`` cells were played by a
+    model, so what they fail at is tasks."""
 
     axes: tuple[Axis, ...]
     cells: tuple[CellResult, ...]
     tasks: Mapping[str, int]
     one_at_a_time: bool
+    live: bool = False
 
     def front(self, half: str) -> list[int]:
         """Places of the cells that no other cell beats in both figures on a half, the cheapest first."""
-        known = [(place, point) for place, one in enumerate(self.cells) if (point := point_of(one.records[half]))]
+        known = [
+            (place, point) for place, one in enumerate(self.cells) if (point := point_of(one.records[half], self.live))
+        ]
         return [known[index][0] for index in pareto_front([point for _, point in known])]
 
 
@@ -62,25 +66,26 @@ def spent(record: Record) -> float:
     return float(found if found is not None else record["tokens"])
 
 
-def failed(record: Record) -> float | None:
-    """What a cell fails at: needs not visible; where they were not measured, tasks that did not pass."""
+def failed(record: Record, live: bool = False) -> float | None:
+    """What a cell fails at: needs not visible; for a live cell, tasks that did not pass. None: not measured."""
+    if live:
+        tasks = record["tasks"]
+        unreadable = tasks["errored"] + tasks["unparsable"]
+        passed = tasks["passed"] if tasks["passed"] is not None else (0 if unreadable else None)
+        return None if passed is None else float(tasks["attempted"] - passed)
     hidden = record["needs_not_visible"]
-    if hidden is not None:
-        return float(hidden)
-    tasks = record["tasks"]
-    return None if tasks["passed"] is None else float(tasks["attempted"] - tasks["passed"])
+    return None if hidden is None else float(hidden)
 
 
-def point_of(record: Record) -> tuple[float, float] | None:
+def point_of(record: Record, live: bool = False) -> tuple[float, float] | None:
     """(spent, failed), or None where the second was not measured."""
-    found = failed(record)
+    found = failed(record, live)
     return None if found is None else (spent(record), found)
 
 
 def what_failed(result: SweepResult) -> str:
     """The name of the second figure in this sweep."""
-    measured = any(one.records[ALL]["needs_not_visible"] is not None for one in result.cells)
-    return "needs not visible" if measured else "tasks not passed"
+    return "tasks not passed" if result.live else "needs not visible"
 
 
 def rank_agreement(result: SweepResult) -> float | None:

@@ -26,7 +26,7 @@ def gather(grid: Grid, runs: Sequence[CellRun], one_at_a_time: bool) -> SweepRes
     tuned, held_out = split(tasks)
     counted = {TUNED: len(tuned), HELD_OUT: len(held_out), "all": len(tasks)}
     found = [cell_result(one.cell, one.folder.name, sha256(one.recipe), one.rows, tasks) for one in runs]
-    return SweepResult(grid.axes, tuple(found), counted, one_at_a_time)
+    return SweepResult(grid.axes, tuple(found), counted, one_at_a_time, live=runs[0].recipe.kind == "live")
 
 
 def write(folder: Path, result: SweepResult, command: str, facts: Mapping[str, Any]) -> list[Path]:
