@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from harness.errors import UsageError
 from harness.needs import SLICE
 from harness.replay import play, prepare
 from harness.runlog import RunLog, sessions_done
+from harness.scratch import scratch
 from harness.summary import summarise
 from harness.types import Arm, Call, Recipe, Session, TaskRow, Trajectory
 
@@ -150,8 +150,8 @@ def _play_session(
     tasks = prepare(session)
     results: list[Result] = []
     for number, arm in enumerate(arms):
-        with tempfile.TemporaryDirectory(prefix="agentmem-") as scratch:
-            place = (evidence or Path(scratch)) / f"{number:02d}-{arm.engine}" / session.id
+        with scratch() as temporary:
+            place = (evidence or Path(temporary)) / f"{number:02d}-{arm.engine}" / session.id
             played = list(play(tasks, session.id, arm, window, counter, place))
         results.append((arm.name, session.id, [row for row, _ in played], [c for _, calls in played for c in calls]))
     counter.close()
