@@ -252,7 +252,7 @@ def _play_all(parts: Parts, todo: Sequence[Job], concurrency: int, writer: _Writ
                 writer.write(batch)
                 left -= sum(event.over for event in batch)
                 errors += [event.error for event in batch if event.error and not isinstance(event.error, _Skipped)]
-        except BaseException:
+        except BaseException:  # whatever it was: tell the threads, and let it go on
             stop.set()  # Ctrl-C, or a disk that is full: the threads end at their next task
             raise
     defects = [error for error in errors if not isinstance(error, HarnessError)]

@@ -126,7 +126,7 @@ def load_rows(name: str, revision: str | None = None, load: Load | None = None) 
     call = load or _extra("datasets", "load_dataset", wanted)
     try:
         found = call(wanted.id, wanted.config, split=wanted.split, revision=revision)
-    except Exception as error:
+    except Exception as error:  # the library raises a dozen kinds, all of them mean no data
         raise DataError(f"{wanted.id}: {type(error).__name__}: {error}") from error
     rows = [dict(row) for row in found]
     check_columns(rows, wanted.columns, wanted.id)
@@ -148,7 +148,7 @@ def fetch(name: str, folder: Path, revision: str | None = None, download: Callab
             local_dir=str(folder),
             allow_patterns=list(wanted.files),
         )
-    except Exception as error:
+    except Exception as error:  # the library raises a dozen kinds, all of them mean no data
         raise DataError(f"{wanted.id}: {type(error).__name__}: {error}") from error
     if not files_in(folder):
         raise DataError(f"{wanted.id}: nothing matched {', '.join(wanted.files)}")

@@ -45,7 +45,7 @@ class Connections:
             schema.check(self._writer, str(path))
             self._writer.pragma("journal_mode", "wal")
             schema.migrate(self._writer)
-        except BaseException:
+        except BaseException:  # whatever it was: close, and let it go on
             self._writer.close()
             raise
 
@@ -72,7 +72,7 @@ class Connections:
                 yield self._writer
                 self._writer.execute("COMMIT")
                 actions = self._after
-            except BaseException:
+            except BaseException:  # whatever it was: roll back, and let it go on
                 if self._writer.in_transaction:  # a full disk makes SQLite roll back by itself
                     self._writer.execute("ROLLBACK")
                 raise
@@ -140,7 +140,7 @@ class Connections:
         self._depth += 1
         try:
             yield
-        except BaseException:
+        except BaseException:  # whatever it was: roll back, and let it go on
             if self._writer.in_transaction:
                 self._writer.execute(f"ROLLBACK TO {name}")
                 self._writer.execute(f"RELEASE {name}")

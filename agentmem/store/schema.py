@@ -86,7 +86,7 @@ def migrate(connection: apsw.Connection) -> None:
                 MIGRATIONS[at](connection)
                 connection.pragma("application_id", APPLICATION)
                 connection.pragma("user_version", at + 1)
-        except BaseException:
+        except BaseException:  # whatever it was: roll back, and let it go on
             connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
