@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agentmem.embed.protocol import Embedder
 from agentmem.longterm.recall_atoms import Fusion, rank_atoms, returned
 from agentmem.longterm.recall_candidates import Candidate
-from agentmem.longterm.recall_embedding import QueryEmbedder, QueryVector
+from agentmem.longterm.recall_embedding import QueryEmbedder, QueryVector, WaitingVector, known_vector
 from agentmem.longterm.recall_lines import format_line, within_budget
 from agentmem.longterm.recall_parts import dynamic_part, stable_part
-from agentmem.longterm.recall_turns import rank_turns
+from agentmem.longterm.recall_turns import Ranking, rank_turns
 from agentmem.longterm.sanitize import sanitize_text
 from agentmem.store.records import Atom, Level, Scope, Turn
 
@@ -121,24 +121,20 @@ class Recaller:
             return Recalled()
         started = self._now()
         clean = sanitize_text(query)
-        asked = len(clean) >= LEAST_QUERY
-        wanted = self.settings.strategy if asked else "none"
-        waiting = self._queries.start(clean) if self._queries and wanted in ("embedding", "hybrid") else None
+        if len(clean) < LEAST_QUERY:
+            return Recalled(stable_part(*self._texts(scope), guide=False), seconds=self._now() - started)
+        strategy = self.settings.strategy
+        waiting = self._ask(clean, strategy, started)
         persona, navigation = self._texts(scope)  # read while the embedder works
-        vector = QueryVector(None, NO_EMBEDDER if wanted in ("embedding", "hybrid") else None)
-        if waiting is not None:
-            vector = waiting.get(self.settings.timeout_ms / 1000 - (self._now() - started))
-        atoms: tuple[Atom, ...] = ()
-        lines: list[str] = []
-        candidates: tuple[Candidate, ...] = ()
-        if asked:
-            atoms, lines, candidates = self._atoms(scope, clean, vector)
+        ranking = self._rank(scope, clean, strategy, waiting)
+        atoms, lines, candidates = self._fitted(scope, ranking)
+        vector = waiting.get()
         return Recalled(
             stable_part(persona, navigation, guide=bool(lines)),
             dynamic_part(lines),
             atoms,
             candidates,
-            _acting(wanted, vector),
+            _acting(strategy, vector),
             (vector.trouble,) if vector.trouble else (),
             vector.late,
             self._now() - started,
@@ -150,34 +146,50 @@ class Recaller:
         """Atoms by words and meaning. ``type`` is exact, ``scene`` a part of the name; both act before the limit."""
         if not query.strip():
             return Searched()
-        vector = self._vector(query)
+        waiting = self._ask(query, "hybrid", self._now())
         view = self.store.view(scope, "atom")
         allowed = view.mask(types=[type] if type else None, scene=scene)
-        ranking = rank_atoms(view, query, limit, vector.vector, allowed=allowed, fusion=self._fusion)
-        return self._searched(scope, "atom", tuple(returned(ranking)), vector)
+        ranking = rank_atoms(view, query, limit, waiting, allowed=allowed, fusion=self._fusion)
+        return self._searched(scope, "atom", returned(ranking), waiting.get())
 
     def search_conversations(self, scope: Scope, query: str, limit: int = 5, session: str | None = None) -> Searched:
         """Messages by words, meaning, neighbours, speaker and date; of one session when it is named."""
         if not query.strip():
             return Searched()
-        vector = self._vector(query)
+        waiting = self._ask(query, "hybrid", self._now())
         view = self.store.view(scope, "turn")
-        ranking = rank_turns(view, query, limit, vector.vector, allowed=view.mask(session=session))
-        return self._searched(scope, "turn", ranking.candidates, vector)
+        ranking = rank_turns(view, query, limit, waiting, allowed=view.mask(session=session))
+        return self._searched(scope, "turn", ranking.candidates, waiting.get())
 
-    def _atoms(
-        self, scope: Scope, query: str, vector: QueryVector
-    ) -> tuple[tuple[Atom, ...], list[str], tuple[Candidate, ...]]:
-        keyword = self.settings.strategy != "embedding" or vector.vector is None
-        limit = self.settings.max_results
+    def _ask(self, query: str, strategy: str, started: float) -> WaitingVector:
+        """Begin to embed the query, if the strategy wants that; whoever calls the result waits for it."""
+        if strategy == "keyword":
+            return known_vector(QueryVector(None))
+        if self._queries is None:
+            return known_vector(QueryVector(None, NO_EMBEDDER))
+        limit = self.settings.timeout_ms / 1000
+        return self._queries.start(query).by(lambda: limit - (self._now() - started))
+
+    def _rank(self, scope: Scope, query: str, strategy: str, waiting: WaitingVector) -> Ranking:
         view = self.store.view(scope, "atom")
-        threshold = self.settings.score_threshold
-        ranking = rank_atoms(view, query, limit, vector.vector, keyword, threshold, fusion=self._fusion)
+        keyword = strategy != "embedding" or waiting.get().vector is None
+        return rank_atoms(
+            view,
+            query,
+            self.settings.max_results,
+            waiting,
+            keyword,
+            self.settings.score_threshold,
+            fusion=self._fusion,
+        )
+
+    def _fitted(self, scope: Scope, ranking: Ranking) -> tuple[tuple[Atom, ...], list[str], tuple[Candidate, ...]]:
+        """The atoms whose lines fit the limits, the lines, and all candidates with the reason each was dropped."""
         chosen = returned(ranking)
         known = {atom.id: atom for atom in self.store.atoms(scope, [candidate.id for candidate in chosen])}
         atoms = [known[candidate.id] for candidate in chosen if candidate.id in known]
         total = self.settings.total_chars
-        lines = within_budget([format_line(atom) for atom in atoms], self.settings.max_chars_per_memory, total)
+        lines = within_budget(list(map(format_line, atoms)), self.settings.max_chars_per_memory, total)
         kept = {atom.id for atom in atoms[: len(lines)]}
         candidates = tuple(
             candidate
@@ -192,11 +204,6 @@ class Recaller:
             return None, None
         profile = self._profile(scope)
         return profile.persona(), profile.navigation()
-
-    def _vector(self, query: str) -> QueryVector:
-        if self._queries is None:
-            return QueryVector(None, NO_EMBEDDER)
-        return self._queries.start(query).get(self.settings.timeout_ms / 1000)
 
     def _searched(self, scope: Scope, level: Level, candidates: Sequence[Candidate], vector: QueryVector) -> Searched:
         ids = [candidate.id for candidate in candidates]

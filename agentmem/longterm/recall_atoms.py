@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from agentmem.longterm.recall_candidates import RRF_K, Candidate
 from agentmem.longterm.recall_explain import explained
-from agentmem.longterm.recall_turns import Ranking, said_on, share, standing
+from agentmem.longterm.recall_turns import LateVector, Ranking, cosines, said_on, share, standing
 from agentmem.store.bm25 import Match, row_scores, session_scores
 from agentmem.store.frames import Frame
 from agentmem.store.view import View, best
@@ -46,7 +46,7 @@ def rank_atoms(
     view: View,
     query: str,
     limit: int,
-    vector: Scores | None = None,
+    vector: LateVector = None,
     keyword: bool = True,
     threshold: float = 0.0,
     allowed: Mask | None = None,
@@ -65,8 +65,7 @@ def rank_atoms(
     terms = query_terms(query) if keyword else []
     found = view.matches(terms)
     bm25 = row_scores(frame, found)
-    nothing = np.zeros(len(frame), np.float32)
-    cosine, has = (nothing, nothing > 0) if vector is None else view.cosines(vector)
+    cosine, has = cosines(view, vector)
     inside = np.ones(len(frame), bool) if allowed is None else allowed
     raw = bm25 / (1 + bm25)
     words = best(raw, (raw > 0) & inside, SIDE * limit)

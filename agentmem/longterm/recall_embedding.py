@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,12 +54,14 @@ class QueryEmbedder:
 
 
 class WaitingVector:
-    """A vector under way."""
+    """A vector under way. Calling it waits until the moment given to ``by`` and returns the vector or None."""
 
     def __init__(self) -> None:
         self._done = threading.Event()
         self._result: QueryVector | None = None
         self._error: BaseException | None = None
+        self._answer: QueryVector | None = None
+        self._seconds_left: Callable[[], float] = lambda: 0.0
 
     def put(self, result: QueryVector) -> None:
         """Hand over the result."""
@@ -70,11 +73,29 @@ class WaitingVector:
         self._error = error
         self._done.set()
 
-    def get(self, seconds: float) -> QueryVector:
-        """Wait at most that long."""
-        if not self._done.wait(max(seconds, 0.0)):
-            return QueryVector(None, "the embedder did not answer in time", late=True)
-        if self._error is not None:
-            raise self._error
-        assert self._result is not None
-        return self._result
+    def by(self, seconds_left: Callable[[], float]) -> WaitingVector:
+        """Give it the time that is left, asked for at the moment of waiting."""
+        self._seconds_left = seconds_left
+        return self
+
+    def __call__(self) -> NDArray[np.float32] | None:
+        return self.get().vector
+
+    def get(self) -> QueryVector:
+        """What came of it. Once the time was over, that stays the answer."""
+        if self._answer is None:
+            if not self._done.wait(max(self._seconds_left(), 0.0)):
+                self._answer = QueryVector(None, "the embedder did not answer in time", late=True)
+            elif self._error is not None:
+                raise self._error
+            else:
+                self._answer = self._result
+        assert self._answer is not None
+        return self._answer
+
+
+def known_vector(result: QueryVector) -> WaitingVector:
+    """One that is known already, or known to be missing."""
+    waiting = WaitingVector()
+    waiting.put(result)
+    return waiting

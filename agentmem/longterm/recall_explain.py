@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from agentmem.longterm.recall_candidates import Candidate
 from agentmem.store.view import View
 
+FEW = 40  # candidates; for more, sorting once is faster than counting for each
 Scores = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
@@ -29,8 +30,8 @@ def explained(
     Ranks count all rows of the scope: 1 is the best of them. ``dropped`` gives reasons by place.
     """
     ids = view.ids(places)
-    known = np.sort(cosine[has])
-    scored = np.sort(bm25[bm25 > 0])
+    near = _ranks(cosine, has, places)
+    words = _ranks(bm25, bm25 > 0, places)
     rows = []
     for place in places.tolist():
         seq = int(view.frame.seq[place])
@@ -42,9 +43,9 @@ def explained(
                 ids[seq],
                 seq,
                 float(total[place]),
-                _rank(scored, bm25[place]) if raw > 0 else None,
+                words.get(place),
                 raw / (1 + raw) if raw > 0 else None,
-                _rank(known, cosine[place]) if has[place] else None,
+                near.get(place),
                 float(cosine[place]) if has[place] else None,
                 {name: round(float(part[place]), 4) for name, part in parts.items() if part[place]},
                 (dropped or {}).get(place),
@@ -53,5 +54,12 @@ def explained(
     return tuple(rows)
 
 
-def _rank(ascending: Scores, value: np.float32) -> int:
-    return len(ascending) - int(np.searchsorted(ascending, value, side="right")) + 1
+def _ranks(scores: Scores, known: Mask, places: NDArray[np.int64]) -> dict[int, int]:
+    """Rank of each place among the known scores: 1 + how many are better."""
+    mine = places[known[places]]
+    if len(mine) <= FEW:
+        better = [int(np.count_nonzero(known & (scores > scores[place]))) for place in mine]
+    else:
+        ascending = np.sort(scores[known])
+        better = [len(ascending) - int(at) for at in np.searchsorted(ascending, scores[mine], side="right")]
+    return {place: count + 1 for place, count in zip(mine.tolist(), better, strict=True)}

@@ -7,7 +7,7 @@ sum. docs/recall.md says what each is worth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -23,6 +23,7 @@ from agentmem.text.keywords import index_tokens, query_terms
 
 Scores = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+LateVector = Scores | Callable[[], Scores | None] | None
 NEIGHBOURS = {1: 0.28, -1: 0.21, 2: 0.28, -2: 0.21}
 """Share of a turn's keyword score that goes to the turns 1 and 2 places behind (positive) and before it."""
 
@@ -65,13 +66,14 @@ def rank_turns(
     view: View,
     query: str,
     limit: int,
-    vector: Scores | None = None,
+    vector: LateVector = None,
     keyword: bool = True,
     allowed: Mask | None = None,
     pool: int | None = None,
     weights: TurnWeights = TurnWeights(),
 ) -> Ranking:
-    """The ``limit`` best turns. ``vector`` is the query's; None leaves that side out, ``keyword`` False the other.
+    """The ``limit`` best turns. ``vector`` is the query's, or a function that waits for it and is called last; without
+    one that side is left out, as the other with ``keyword`` False.
 
     A row is a candidate when it or a neighbour holds a word of the query, when it was said on a day that the query
     names, or when it is among the ``pool`` nearest vectors (three times ``limit``, at least 100).
@@ -84,27 +86,34 @@ def rank_turns(
     own = row_scores(frame, found)
     around = spread(frame, own)
     dates = said_on(frame, named_dates(query))
-    cosine, has = (
-        (np.zeros(len(frame), np.float32), np.zeros(len(frame), bool)) if vector is None else view.cosines(vector)
-    )
-    candidates = (own > 0) | (around > 0) | (dates > 0)
-    near = best(cosine, has, pool or max(100, 3 * limit))
-    candidates[near] = True
-    if allowed is not None:
-        candidates &= allowed
     signals = {
         "keyword": share(own),
         "neighbours": around / max(float(own.max()), 1e-9),
         "session": share(session_scores(frame, found))[frame.session.codes],
-        "vector": standing(cosine, has),
         "speaker": said_by(frame, query),
         "date": dates,
         **_manner(frame),
     }
+    cosine, has = cosines(view, vector)
+    signals["vector"] = standing(cosine, has)
+    candidates = (own > 0) | (around > 0) | (dates > 0)
+    candidates[best(cosine, has, pool or max(100, 3 * limit))] = True
+    if allowed is not None:
+        candidates &= allowed
     parts = {name: np.float32(getattr(weights, name)) * signal for name, signal in signals.items()}
-    total: Scores = np.add.reduce(list(parts.values()))
+    total = np.zeros(len(frame), np.float32)
+    for part in parts.values():
+        total += part
     places = best(total, candidates, limit)
     return Ranking(explained(view, places, total, own, cosine, has, parts), int(candidates.sum()))
+
+
+def cosines(view: View, vector: LateVector) -> tuple[Scores, Mask]:
+    """Cosine of each row, and which rows have one; none has without a vector."""
+    known = vector() if callable(vector) else vector
+    if known is None:
+        return np.zeros(len(view), np.float32), np.zeros(len(view), bool)
+    return view.cosines(known)
 
 
 def spread(frame: Frame, scores: Scores) -> Scores:
@@ -182,7 +191,7 @@ def _manner(frame: Frame) -> dict[str, Scores]:
     """What the form of a turn says. To an assistant people write long requests, and it answers at length: there
     neither length nor a question mark tells facts from talk."""
     if len(frame.kind.names) == 1:
-        return {"length": np.log1p(frame.words), "asks": frame.asks.astype(np.float32)}
+        return {"length": frame.log_words, "asks": frame.asks.astype(np.float32)}
     short = frame.asks & (frame.words < SHORT_QUESTION)
     return {"length": np.zeros(len(frame), np.float32), "asks": short.astype(np.float32)}
 

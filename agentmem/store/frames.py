@@ -46,13 +46,15 @@ class Names:
 
     def are(self, wanted: Sequence[str]) -> NDArray[np.bool_]:
         """Which rows have one of the names."""
-        places = [i for i, name in enumerate(self.names) if name in set(wanted)]
-        return np.isin(self.codes, places)
+        names = set(wanted)
+        return self._where([name in names for name in self.names])
 
     def hold(self, part: str) -> NDArray[np.bool_]:
         """Which rows have a name that contains the text, whatever its case."""
-        places = [i for i, name in enumerate(self.names) if part.casefold() in name.casefold()]
-        return np.isin(self.codes, places)
+        return self._where([part.casefold() in name.casefold() for name in self.names])
+
+    def _where(self, fits: Sequence[bool]) -> NDArray[np.bool_]:
+        return np.array(fits, bool)[self.codes] if len(fits) else np.zeros(len(self.codes), bool)
 
 
 _NONE = Names(np.empty(0, np.int32), ())
@@ -92,6 +94,11 @@ class Frame:
         return np.lexsort((self.seq, self.position, self.session.codes))
 
     @cached_property
+    def log_words(self) -> NDArray[np.float32]:
+        """log(1 + words) of each row."""
+        return np.log1p(self.words)
+
+    @cached_property
     def days(self) -> NDArray[np.datetime64]:
         """The local calendar day of each row."""
         return (self.local // DAY).astype("datetime64[D]")
@@ -100,6 +107,10 @@ class Frame:
         """Where the rows of ascending ``seqs`` stand, and which of them are here at all."""
         if not len(self.seq):
             return np.zeros(len(seqs), np.int64), np.zeros(len(seqs), bool)
+        if int(self.seq[-1]) - int(self.seq[0]) == len(self.seq) - 1:  # no gaps: a row stands where its number says
+            offset = seqs - self.seq[0]
+            here = (offset >= 0) & (offset < len(self.seq))
+            return np.where(here, offset, 0), here
         places = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
         return places, self.seq[places] == seqs
 

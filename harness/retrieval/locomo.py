@@ -1,0 +1,74 @@
+"""LoCoMo for retrieval: 10 conversations, evidence by dialogue id. Categories 1 to 4 count, as in the paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from harness.errors import DataError
+from harness.retrieval.corpus import Asked, Conversation, Corpus, Said
+
+GROUPS = {"1": "multi-hop", "2": "temporal", "3": "open domain", "4": "single-hop"}
+DEV = 5  # conversations, in file order, on which weights were set
+_ID = re.compile(r"D:?(\d+):(\d+)")
+_DATE = "%I:%M %p on %d %B, %Y"
+MINUTE = 60_000
+
+
+def load_locomo(root: Path) -> Corpus:
+    """All conversations. Evidence such as "D8:6; D9:17" is split; ids that no turn has are left out and counted."""
+    from suites.locomo.tasks import load
+
+    loaded = load(root)
+    by_talk: dict[str, list[Any]] = {}
+    for question in loaded.records:
+        by_talk.setdefault(question.conversation.id, []).append(question)
+    left_out: dict[str, str] = {}
+    conversations = tuple(
+        Conversation(talk, said := _said(rows[0].conversation), _asked(rows, {turn.id for turn in said}, left_out))
+        for talk, rows in by_talk.items()
+    )
+    dev = tuple(talk.id for talk in conversations[:DEV]) if len(conversations) > DEV else ()
+    return Corpus("locomo", conversations, loaded.sha256, GROUPS, dev, left_out)
+
+
+def _said(talk: Any) -> tuple[Said, ...]:
+    rows = []
+    for sitting in talk.sittings:
+        start = when(sitting.date)
+        for place, turn in enumerate(sitting.turns):
+            text = f"{turn.text} [photo: {turn.caption}]" if turn.caption else turn.text
+            rows.append(
+                Said(_plain(turn.id), f"session {sitting.number}", "user", turn.speaker, text, start + place * MINUTE)
+            )
+    return tuple(rows)
+
+
+def _asked(rows: list[Any], known: set[str], left_out: dict[str, str]) -> tuple[Asked, ...]:
+    asked = []
+    for question in rows:
+        row: Mapping[str, Any] = question.row
+        named = [f"D{a}:{b}" for text in row.get("evidence") or () for a, b in _ID.findall(text)]
+        evidence = tuple(id for id in dict.fromkeys(_plain(id) for id in named) if id in known)
+        if not evidence:
+            left_out[question.id] = f"evidence {row.get('evidence')} names no turn"
+        answers = (str(row["answer"]),)
+        asked.append(Asked(question.id, row["question"], str(question.category), evidence, (), answers))
+    return tuple(asked)
+
+
+def _plain(id: str) -> str:
+    """``D30:05`` and ``D:11:26`` are written ``D30:5`` and ``D11:26`` elsewhere."""
+    match = _ID.fullmatch(id)
+    return f"D{int(match[1])}:{int(match[2])}" if match else id
+
+
+def when(text: str) -> int:
+    """A session's date as milliseconds. Raises ``DataError``."""
+    try:
+        return int(datetime.strptime(text.strip(), _DATE).replace(tzinfo=UTC).timestamp() * 1000)
+    except ValueError as error:
+        raise DataError(f"session date {text!r}: expected something like '1:56 pm on 8 May, 2023'") from error
