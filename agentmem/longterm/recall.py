@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LEAST_QUERY = 2  # characters (memory_core.md B15)
 NO_EMBEDDER = "no embedder: keyword search only"
+OTHER_EMBEDDER = "the stored vectors are of another embedder: keyword search only"
 
 
 class ProfileTexts(Protocol):
@@ -97,7 +98,10 @@ class Searched:
 
 
 class Recaller:
-    """Recall and search over one store. May be used from any thread; ``now`` is a clock for measuring, in seconds."""
+    """Recall and search over one store. May be used from any thread; ``now`` is a clock for measuring, in seconds.
+
+    The embedder becomes the one in use: rows with vectors of another are found by words until they are embedded anew.
+    """
 
     def __init__(
         self,
@@ -110,7 +114,10 @@ class Recaller:
     ) -> None:
         self.store = store
         self.settings = settings
+        self._embedder = embedder
         self._queries = QueryEmbedder(embedder) if embedder is not None else None
+        if embedder is not None:
+            store.use_embedder(embedder.name, embedder.dimensions)
         self._profile = profile
         self._fusion = fusion
         self._now = now
@@ -165,8 +172,10 @@ class Recaller:
         """Begin to embed the query, if the strategy wants that; whoever calls the result waits for it."""
         if strategy == "keyword":
             return known_vector(QueryVector(None))
-        if self._queries is None:
+        if self._queries is None or self._embedder is None:
             return known_vector(QueryVector(None, NO_EMBEDDER))
+        if not self.store.uses_embedder(self._embedder.name, self._embedder.dimensions):
+            return known_vector(QueryVector(None, OTHER_EMBEDDER))
         limit = self.settings.timeout_ms / 1000
         return self._queries.start(query).by(lambda: limit - (self._now() - started))
 

@@ -42,9 +42,10 @@ class Connections:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = self._open()
         try:
-            schema.check(self._writer, str(path))
-            self._writer.pragma("journal_mode", "wal")
-            schema.migrate(self._writer)
+            with self._named_errors():
+                schema.check(self._writer, str(path))
+                self._writer.pragma("journal_mode", "wal")
+                schema.migrate(self._writer)
         except BaseException:  # whatever it was: close, and let it go on
             self._writer.close()
             raise
@@ -60,7 +61,7 @@ class Connections:
 
         A nested block that raises undoes its own writes only.
         """
-        with self._lock:
+        with self._lock, self._named_errors():
             self._check_open()
             if self._depth:
                 with self._nested():
@@ -93,11 +94,12 @@ class Connections:
         except IndexError:
             connection = self._open()
         try:
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("COMMIT")
+            with self._named_errors():
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.execute("COMMIT")
         finally:
             if self._closed:
                 connection.close()
@@ -150,6 +152,16 @@ class Connections:
             self._writer.execute(f"RELEASE {name}")
         finally:
             self._depth -= 1
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """SQLite's errors (disk full, file locked for too long, damaged pages) as ``StoreError`` naming the file."""
+        import apsw
+
+        try:
+            yield
+        except apsw.Error as error:
+            raise StoreError(f"{self.path}: {type(error).__name__}: {error}") from error
 
     def _open(self) -> apsw.Connection:
         import apsw

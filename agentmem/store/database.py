@@ -161,8 +161,15 @@ class Store:
 
     def use_embedder(self, name: str, dimensions: int) -> None:
         """Name the embedder whose vectors are stored from now on; rows without one become pending."""
+        if self.uses_embedder(name, dimensions):
+            return
         with self._connections.writing() as connection:
             embedding_queue.use(connection, name, dimensions)
+
+    def uses_embedder(self, name: str, dimensions: int) -> bool:
+        """Whether that is the embedder whose vectors are stored."""
+        with self._connections.reading() as connection:
+            return embedding_queue.uses(connection, name, dimensions)
 
     def pending(self, level: Level, limit: int) -> list[Pending]:
         """Rows of any scope without a vector of the embedder in use, newest first."""
@@ -234,8 +241,12 @@ class Store:
 
     def scrub(self) -> None:
         """Make deletions physical: deleted words leave the index segments, free pages and the WAL."""
-        with self._connections.writing() as connection:
-            words.optimize(connection)
+        for level in LEVELS:
+            first = more = True
+            while more:
+                with self._connections.writing() as connection:
+                    more = words.merge(connection, level, first)
+                first = False
         self._connections.truncate_log()
 
     def traces(self, scope: Scope, ids: Sequence[str] | None = None) -> Traces:

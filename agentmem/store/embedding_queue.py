@@ -31,6 +31,12 @@ def current(connection: apsw.Connection) -> tuple[int, str, int] | None:
     return None if row is None else (row[0], row[1], row[2])
 
 
+def uses(connection: apsw.Connection, name: str, dimensions: int) -> bool:
+    """Whether that is the embedder in use."""
+    using = current(connection)
+    return using is not None and using[1:] == (f"{name}#{RECIPE}", dimensions)
+
+
 def use(connection: apsw.Connection, name: str, dimensions: int) -> None:
     """Make it the embedder in use; vectors of another one are replaced as rows are embedded anew."""
     full = f"{name}#{RECIPE}"

@@ -95,6 +95,9 @@ class MemoryStore(Protocol):
         """Name the embedder whose vectors are stored from now on. Another one than before makes every row pending;
         keyword search and the vectors already renewed stay usable meanwhile."""
 
+    def uses_embedder(self, name: str, dimensions: int) -> bool:
+        """Whether that is the embedder whose vectors are stored; vectors of two embedders cannot be compared."""
+
     def pending(self, level: Level, limit: int) -> list[Pending]:
         """Rows of any scope that have no vector of the current embedder, newest first."""
 

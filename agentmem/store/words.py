@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 SLICE = 2_000  # rows of one transaction while an index is built anew
+PAGES = 500  # of one transaction while segments are merged
 _TOP = "\U0010ffff"
 
 
@@ -89,11 +90,17 @@ def orphans(connection: apsw.Connection, level: Level) -> int:
     return total
 
 
-def optimize(connection: apsw.Connection) -> None:
-    """Merge the segments, so that words of removed rows are gone from the file's live pages."""
-    for level in LEVELS:
-        for table in _tables(connection, level):
-            connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+def merge(connection: apsw.Connection, level: Level, first: bool) -> bool:
+    """One step of merging all segments into one, so that words of removed rows are gone; True while more is left.
+
+    FTS5 wants a negative number of pages for the first step and a positive one for the others.
+    """
+    more = False
+    for table in _tables(connection, level):
+        before = connection.total_changes()
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('merge', ?)", (-PAGES if first else PAGES,))
+        more |= connection.total_changes() - before >= 2
+    return more
 
 
 def stale(connection: apsw.Connection) -> list[Level]:

@@ -144,6 +144,18 @@ def test_a_broken_embedder_costs_only_the_vector_side(store: Store) -> None:
     assert [atom.id for atom in found.atoms] == ["home"] and "<scene-navigation>" in found.stable
 
 
+def test_vectors_of_another_embedder_are_never_compared(store: Store) -> None:
+    first = recaller(store, HashingEmbedder())
+    second = recaller(store, HashingEmbedder(128))
+    for search in (first, second):
+        found = search.recall(ANA, "Lisbon")
+        assert [atom.id for atom in found.atoms] == ["home"]
+    assert first.recall(ANA, "Lisbon").degraded == ("the stored vectors are of another embedder: keyword search only",)
+    assert second.recall(ANA, "Lisbon").strategy == "hybrid"
+    embed_pending(store, HashingEmbedder(128))
+    assert second.recall(ANA, "Lisbon").candidates[0].vector_rank == 1
+
+
 def test_when_the_time_is_over_it_returns_what_it_has(store: Store) -> None:
     slow = Slow()
     found = recaller(store, slow, timeout_ms=40).recall(ANA, "Lisbon")

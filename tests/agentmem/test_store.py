@@ -264,6 +264,18 @@ def test_a_newer_schema_and_another_program_are_refused(store: Store, tmp_path: 
         Store(":memory:")
 
 
+def test_trouble_of_sqlite_has_our_name(tmp_path: Path) -> None:
+    opened = Store(tmp_path / "memory.db")
+    opened.add_turns(ANA, [turn(f"m{i}", "apple " * 200) for i in range(50)])
+    opened.close()
+    path = tmp_path / "memory.db"
+    data = bytearray(path.read_bytes())
+    data[8192 * 3 :] = bytes(len(data) - 8192 * 3)
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=r"memory\.db: .*(malformed|Corrupt)"):
+        Store(path).turns_after(ANA, 0, 100)
+
+
 def test_an_old_index_scheme_is_rebuilt_on_opening(store: Store, tmp_path: Path) -> None:
     import apsw
 

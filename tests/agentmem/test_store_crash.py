@@ -76,3 +76,25 @@ def check(path: Path, told: int) -> None:
     assert not any(count for name, count in counts.items() if name.endswith("without a row"))
     assert store.status(ANA).pending["turn"] == done - counts["vectors"]
     store.close()
+
+
+MANY = """
+import sys
+from agentmem.store.database import Store
+from agentmem.store.records import Scope, Turn
+store, name = Store(sys.argv[1]), sys.argv[2]
+for i in range(60):
+    store.add_turns(Scope("ana"), [Turn(f"{name}{i}", name, "user", f"common {name}", i)])
+    store.update_state("n", lambda state: {"n": state.get("n", 0) + 1})
+"""
+
+
+def test_processes_that_write_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    writers = [subprocess.Popen([sys.executable, "-c", MANY, str(tmp_path / "m.db"), name], cwd=root) for name in "abc"]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    store = Store(tmp_path / "m.db")
+    assert store.state("n") == {"n": 180}
+    assert store.count_turns(ANA) == len(store.search_text(ANA, "turn", "common", 500)) == 180
+    assert [row.position for row in store.turns_after(ANA, 0, 999, "b")] == list(range(60))
+    store.close()
