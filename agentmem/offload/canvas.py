@@ -95,6 +95,11 @@ def unescape(text: str) -> str:
     return _ENTITY.sub(lambda found: _PLAIN[found[1]], text)
 
 
+def fits(canvas: Canvas, limit: int = LIMIT) -> bool:
+    """True when the canvas stands within ``limit`` characters."""
+    return len(_render(canvas)) <= limit
+
+
 def fitted(canvas: Canvas, limit: int = LIMIT) -> tuple[Canvas, dict[str, str]]:
     """The canvas within ``limit`` characters, and where the nodes that had to go went: old id -> id it is part of.
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentmem.offload.canvas import SUMMARY, Canvas, Node
+from agentmem.offload.canvas import SUMMARY, Canvas, Node, fits
 from agentmem.offload.canvas_build import Deed, Update, checked
 from agentmem.offload.intents import intent, subject
 
 FAILED = "failed: "
+SPARE = 10  # characters by which a summary is cut when a canvas at its limit is closed
 SUBJECTS = 3  # things a node's title names
 
 
@@ -34,7 +35,12 @@ def close(canvas: Canvas, finished: bool) -> Canvas:
         return canvas
     last = canvas.nodes[-1]
     status = _closed(last).status if finished else "paused"
-    return replace(canvas, nodes=(*canvas.nodes[:-1], replace(last, status=status)))
+    closed = replace(canvas, nodes=(*canvas.nodes[:-1], replace(last, status=status)))
+    if fits(closed):
+        return closed
+    # the word for the new status is a little longer than the old one; no node may move now
+    short = replace(last, status=status, summary=last.summary[: max(0, len(last.summary) - SPARE)])
+    return replace(canvas, nodes=(*canvas.nodes[:-1], short))
 
 
 def _put(canvas: Canvas, deed: Deed) -> tuple[Canvas, str]:

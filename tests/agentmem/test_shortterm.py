@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentmem.errors import SessionLocked
+from agentmem.errors import CanvasError, SessionLocked
 from agentmem.messages import Message, ToolCall
+from agentmem.offload.canvas import LIMIT, Canvas, Node
 from agentmem.offload.canvas_files import CanvasFiles
+from agentmem.offload.canvas_rules import close
+from agentmem.offload.drilldown import openai_tools
 from agentmem.offload.entries import read_entries
 from agentmem.offload.shortterm import ShortTerm
 from agentmem.settings.shortterm import ShortTermSettings
@@ -83,8 +86,6 @@ def test_the_agent_can_read_a_node_a_call_and_a_ref(tmp_path: Path) -> None:
 
 def memory_tool(memory: ShortTerm) -> str:
     """The name of the drill-down tool."""
-    from agentmem.offload.drilldown import openai_tools
-
     name: str = openai_tools()[0]["function"]["name"]
     return name
 
@@ -167,3 +168,14 @@ def test_a_judged_request_about_something_else_opens_a_task_and_a_short_one_does
     memory.observe(request("write release notes for version twelve of the billing service, in French please"))
     assert any(message.kind == "canvas" for message in memory.assemble())
     memory.close()
+
+
+def test_a_canvas_at_its_limit_can_be_closed() -> None:
+    node = Node("001-N1", "run: tests", "doing", "failed: " + "x" * 100, "2026-01-01T00:00:00Z")
+    for padding in range(LIMIT - 400, LIMIT):
+        canvas = Canvas(1, "task", "g" * padding, (node,), "2026-01-01T00:00:00Z")
+        try:
+            canvas.text()
+        except CanvasError:  # too long before it is closed: another matter
+            break
+        assert len(close(canvas, finished=True).text()) <= LIMIT
