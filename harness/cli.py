@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -49,8 +48,7 @@ def build() -> typer.Typer:
     """The application with every command registered."""
     if not app.registered_commands:
         for name in COMMANDS:
-            if find_spec(f"harness.commands.{name}"):
-                import_module(f"harness.commands.{name}").register(app)
+            import_module(f"harness.commands.{name}").register(app)
     return app
 
 

@@ -55,7 +55,10 @@ def serve(
 def status(
     folder: Folder, user: User, agent: Agent = "default", team: Team = "default", config: Settings = None
 ) -> None:
-    """What a memory holds, which of its parts work, what waits and why (JSON)."""
+    """What a memory holds, which of its parts work, what waits and why (JSON).
+
+    Example:  agentmem-bench memory status ./memory --user ana
+    """
     with _existing(folder, user, agent, team, config) as memory:
         typer.echo(json.dumps(memory.status().as_json(), ensure_ascii=False, indent=1))
 
@@ -67,7 +70,10 @@ def trace(
     agent: Agent = "default",
     team: Team = "default",
 ) -> None:
-    """Follow every statement to the atoms, messages and evidence it rests on."""
+    """Follow every statement to the atoms, messages and evidence it rests on.
+
+    Example:  agentmem-bench memory trace ./memory persona --user ana
+    """
     from agentmem.longterm.trace import as_text
 
     with _existing(folder, user, agent, team, None) as memory:
@@ -77,7 +83,10 @@ def trace(
 def flush(
     folder: Folder, user: User, agent: Agent = "default", team: Team = "default", config: Settings = None
 ) -> None:
-    """Extract everything that waits and write scenes and persona."""
+    """Extract everything that waits and write scenes and persona.
+
+    Example:  agentmem-bench memory flush ./memory --user ana
+    """
     with _existing(folder, user, agent, team, config) as memory:
         flushed = memory.flush()
         for ran in flushed.ran:
@@ -93,7 +102,10 @@ def export(
     agent: Agent = "default",
     team: Team = "default",
 ) -> None:
-    """Write turns, atoms, scenes, persona and evidence of one scope into an archive."""
+    """Write turns, atoms, scenes, persona and evidence of one scope into an archive.
+
+    Example:  agentmem-bench memory export ./memory ana.zip --user ana
+    """
     with _existing(folder, user, agent, team, None) as memory:
         _print_counts(memory.export(path))
 
@@ -105,7 +117,10 @@ def load(
     agent: Agent = "default",
     team: Team = "default",
 ) -> None:
-    """Take over an archive; what is known already is not added again."""
+    """Take over an archive; what is known already is not added again.
+
+    Example:  agentmem-bench memory load ./other ana.zip
+    """
     from dataclasses import asdict
 
     with _open(folder, user, agent, team) as memory:
@@ -121,7 +136,10 @@ def forget(
     sources: Annotated[bool, typer.Option(help="Also forget the messages that forgotten atoms rest on.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Forget records or a whole scope, and print the proof; exit code 1 when anything is left."""
+    """Forget records or a whole scope, and print the proof; exit code 1 when anything is left.
+
+    Example:  agentmem-bench memory forget ./memory --user ana --yes
+    """
     if not yes:
         typer.confirm(f"Forget {', '.join(ids) if ids else f'everything of {user}'}?", abort=True)
     with _existing(folder, user, agent, team, None) as memory:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import build
+
 ROWS = [
     {
         "schema": "replay-trajectory/1",
@@ -114,8 +116,20 @@ def test_another_recipe_in_the_same_folder_is_refused(recording: Path, tmp_path:
     assert "window: 200000 -> 1000" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["replay", "bench", "compare", "gate", "history"])
-def test_every_command_shows_an_example(command: str, tmp_path: Path) -> None:
-    done = bench(command, "--help", cwd=tmp_path)
+def commands() -> list[tuple[str, ...]]:
+    """Every command of the command line, those in groups with their group."""
+    app = build()
+    single = [(command.name or command.callback.__name__,) for command in app.registered_commands if command.callback]
+    for group in app.registered_groups:
+        inner = group.typer_instance.registered_commands if group.typer_instance else []
+        single += [
+            (str(group.name), command.name or command.callback.__name__) for command in inner if command.callback
+        ]
+    return single
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_every_command_shows_an_example(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = bench(*command, "--help", cwd=tmp_path)
     assert done.returncode == 0
-    assert f"agentmem-bench {command}" in done.stdout
+    assert f"agentmem-bench {' '.join(command)}" in " ".join(done.stdout.split())
