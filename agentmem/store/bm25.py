@@ -36,8 +36,9 @@ class Match:
 def matches(connection: apsw.Connection, frame: Frame, terms: Sequence[Term]) -> list[Match]:
     """The terms that occur in the frame, and where."""
     found = []
+    table = words.current(connection, frame.level)
     for term in terms:
-        seqs, times = words.postings(connection, frame.level, frame.scope, term)
+        seqs, times = words.postings(connection, table, frame.scope, term)
         places, here = frame.rows_of(seqs)
         if here.any():
             found.append(Match(term, places[here], times[here]))

@@ -37,7 +37,7 @@ def create(connection: apsw.Connection) -> None:
 def add(connection: apsw.Connection, level: Level, scope: int, rows: Iterable[tuple[int, Sequence[str]]]) -> None:
     """Index the tokens of new rows, given as (seq, tokens)."""
     connection.executemany(
-        f"INSERT INTO {_table(connection, level)}(rowid, words) VALUES (?, ?)",
+        f"INSERT INTO {current(connection, level)}(rowid, words) VALUES (?, ?)",
         ((seq, _scoped(scope, tokens)) for seq, tokens in rows),
     )
 
@@ -48,9 +48,8 @@ def remove(connection: apsw.Connection, level: Level, seqs: Sequence[int]) -> No
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
 
 
-def postings(connection: apsw.Connection, level: Level, scope: int, term: Term) -> tuple[Rows, NDArray[np.float32]]:
-    """The rows that hold a term, ascending, and how often each does (a phrase counts once)."""
-    table = _table(connection, level)
+def postings(connection: apsw.Connection, table: str, scope: int, term: Term) -> tuple[Rows, NDArray[np.float32]]:
+    """The rows of an index that hold a term, ascending, and how often each does (a phrase counts once)."""
     if term.kind == "phrase":
         wanted = '"' + " ".join(f"s{scope}x{token}" for token in term.tokens) + '"'
         found = connection.execute(f"SELECT group_concat(rowid) FROM {table} WHERE {table} MATCH ?", (wanted,)).get
@@ -115,7 +114,7 @@ def stale(connection: apsw.Connection) -> list[Level]:
 def begin_rebuild(connection: apsw.Connection, level: Level) -> None:
     """Make the table that will replace the index of a level, or go on with one whose building was interrupted."""
     if meta.get(connection, f"building:{level}") is None:
-        number = int(_table(connection, level).rsplit("_", 1)[1]) + 1
+        number = int(current(connection, level).rsplit("_", 1)[1]) + 1
         _make(connection, level, f"{level}_words_{number}")
         meta.put(connection, f"building:{level}", f"{level}_words_{number}")
         meta.put(connection, f"built:{level}", "0")
@@ -137,7 +136,7 @@ def rebuild_slice(connection: apsw.Connection, level: Level) -> bool:
         )
         meta.put(connection, f"built:{level}", str(rows[-1][0]))
         return True
-    old = _table(connection, level)
+    old = current(connection, level)
     meta.put(connection, f"words:{level}", building)
     meta.put(connection, f"scheme:{level}", SCHEME)
     meta.put(connection, f"building:{level}", None)
@@ -161,14 +160,15 @@ def _make(connection: apsw.Connection, level: Level, table: str) -> None:
     )
 
 
-def _table(connection: apsw.Connection, level: Level) -> str:
+def current(connection: apsw.Connection, level: Level) -> str:
+    """The index table of a level, readable through this connection."""
     table = str(meta.get(connection, f"words:{level}"))
     attach(connection, [table])
     return table
 
 
 def _tables(connection: apsw.Connection, level: Level) -> Iterator[str]:
-    yield _table(connection, level)
+    yield current(connection, level)
     building = meta.get(connection, f"building:{level}")
     if building:
         attach(connection, [building])

