@@ -56,7 +56,7 @@ def test_warm_run(benchmark: Any, tmp_path: Path) -> None:
     """The same with every token counted before."""
     replay(tmp_path / "out", tmp_path / "cache")
     numbers = iter(range(100))
-    benchmark.pedantic(lambda: replay(tmp_path / f"out{next(numbers)}", tmp_path / "cache"), rounds=3)
+    benchmark.pedantic(lambda: replay(tmp_path / f"out{next(numbers)}", tmp_path / "cache"), rounds=2)
 
 
 @pytest.mark.parametrize("tasks", [100, 500])
@@ -66,7 +66,7 @@ def test_growth(benchmark: Any, tmp_path: Path, tasks: int) -> None:
     numbers = iter(range(100))
     benchmark.pedantic(
         lambda: replay(tmp_path / f"out{next(numbers)}", tmp_path / "cache", "--limit", str(tasks), "--jobs", "1"),
-        rounds=3,
+        rounds=1,
     )
 
 
