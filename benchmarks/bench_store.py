@@ -139,6 +139,31 @@ def test_vector_search_by_sqlite_vec(benchmark: Any, large: Store) -> None:
     other.close()
 
 
+def test_vector_search_in_a_vec0_table(benchmark: Any, large: Store, tmp_path: Path) -> None:
+    """Control: the same vectors in sqlite-vec's own table, which the store does not use."""
+    import apsw
+    import sqlite_vec
+
+    rows = large.status().turns
+    connection = apsw.Connection(str(tmp_path / "vec0.db"))
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.pragma("journal_mode", "wal")
+    connection.execute(
+        "CREATE VIRTUAL TABLE v USING vec0(scope INTEGER PARTITION KEY, "
+        f"embedding FLOAT[{DIMENSIONS}] distance_metric=cosine)"
+    )
+    vectors = np.random.default_rng(0).standard_normal((rows, DIMENSIONS)).astype(np.float32)
+    with connection:
+        connection.executemany(
+            "INSERT INTO v(rowid, scope, embedding) VALUES (?, 1, ?)", ((i, vectors[i].tobytes()) for i in range(rows))
+        )
+    query = vectors[7].tobytes()
+    search = "SELECT rowid FROM v WHERE scope = 1 AND embedding MATCH ? AND k = 10"
+    benchmark.pedantic(lambda: connection.execute(search, (query,)).fetchall(), rounds=5)
+    connection.close()
+
+
 def test_conversation_search(benchmark: Any, large: Store) -> None:
     """The whole of ``conversation_search``: query embedded, both sides, all signals, rows fetched."""
     ask = queries()

@@ -65,7 +65,7 @@ def rank_atoms(
     terms = query_terms(query) if keyword else []
     found = view.matches(terms)
     bm25 = row_scores(frame, found)
-    cosine, has = cosines(view, vector)
+    cosine, has = cosines(view, vector, everything=allowed is not None)
     inside = np.ones(len(frame), bool) if allowed is None else allowed
     raw = bm25 / (1 + bm25)
     words = best(raw, (raw > 0) & inside, SIDE * limit)

@@ -94,7 +94,7 @@ def rank_turns(
         "date": dates,
         **_manner(frame),
     }
-    cosine, has = cosines(view, vector)
+    cosine, has = cosines(view, vector, everything=allowed is not None)
     signals["vector"] = standing(cosine, has)
     candidates = (own > 0) | (around > 0) | (dates > 0)
     candidates[best(cosine, has, pool or max(100, 3 * limit))] = True
@@ -108,12 +108,15 @@ def rank_turns(
     return Ranking(explained(view, places, total, own, cosine, has, parts), int(candidates.sum()))
 
 
-def cosines(view: View, vector: LateVector) -> tuple[Scores, Mask]:
-    """Cosine of each row, and which rows have one; none has without a vector."""
+def cosines(view: View, vector: LateVector, everything: bool) -> tuple[Scores, Mask]:
+    """Cosine of each row, and which rows have one; none has without a vector.
+
+    ``everything`` asks for all rows also where only the nearest are handed over: what passes a filter may be far.
+    """
     known = vector() if callable(vector) else vector
     if known is None:
         return np.zeros(len(view), np.float32), np.zeros(len(view), bool)
-    return view.cosines(known)
+    return view.cosines(known, len(view) if everything else None)
 
 
 def spread(frame: Frame, scores: Scores) -> Scores:

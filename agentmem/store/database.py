@@ -17,7 +17,7 @@ from agentmem.store.connections import Connections
 from agentmem.store.extension import Extension, VectorPath
 from agentmem.store.frames import FrameCache, empty
 from agentmem.store.records import LEVELS, Added, Atom, Hit, Level, Pending, Scope, StoreStatus, Traces, Turn
-from agentmem.store.view import Mask, Scores, View, best
+from agentmem.store.view import NEAREST, Mask, Scores, View, best
 from agentmem.text.keywords import index_tokens, query_terms
 from agentmem.text.segment import segmenter
 
@@ -154,7 +154,7 @@ class Store:
     def search_vector(self, scope: Scope, level: Level, vector: vectors.Matrix, limit: int, **only: Any) -> list[Hit]:
         """Rows nearest to a vector, best first. Same filters. Raises ``StoreError`` for other dimensions."""
         view = self.view(scope, level)
-        scores, has = view.cosines(vector, candidates=max(1_000, limit))
+        scores, has = view.cosines(vector, len(view) if only else max(NEAREST, limit))
         return self._hits(view, scores, has, limit, only)
 
     # --- vectors

@@ -18,6 +18,7 @@ from agentmem.text.keywords import Term
 if TYPE_CHECKING:
     import apsw
 
+NEAREST = 1_000  # rows that sqlite-vec hands over
 Scores = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
@@ -54,11 +55,12 @@ class View:
         with self._reading() as connection:
             return bm25.matches(connection, self.frame, terms)
 
-    def cosines(self, vector: vectors.Matrix, candidates: int = 1_000) -> tuple[Scores, Mask]:
+    def cosines(self, vector: vectors.Matrix, candidates: int | None = None) -> tuple[Scores, Mask]:
         """Cosine of each row with a vector, and which rows have one at all.
 
-        Where sqlite-vec searches a scope too large for memory, only the ``candidates`` nearest have one.
-        Raises ``StoreError`` when the dimensions are not the embedder's.
+        Where sqlite-vec searches a scope too large for memory, only the ``candidates`` nearest have one: as many as
+        ``NEAREST``, unless a filter will need more. Raises ``StoreError`` when the dimensions are not the
+        embedder's.
         """
         scores, has = np.zeros(len(self.frame), np.float32), np.zeros(len(self.frame), bool)
         if self._embedder is None or not len(self.frame):
@@ -80,7 +82,7 @@ class View:
             if self._path == "numpy":
                 seqs, found = vectors.stream_numpy(*where)
             else:
-                seqs, found = vectors.stream_sqlite_vec(*where, candidates)
+                seqs, found = vectors.stream_sqlite_vec(*where, candidates or NEAREST)
         places, here = self.frame.rows_of(seqs)
         scores[places[here]] = found[here]
         has[places[here]] = True

@@ -122,7 +122,9 @@ def begin_rebuild(connection: apsw.Connection, level: Level) -> None:
 
 def rebuild_slice(connection: apsw.Connection, level: Level) -> bool:
     """Index the next slice of rows; the last one, found empty, puts the new index in place. True while more is left."""
-    building = str(meta.get(connection, f"building:{level}"))
+    building = meta.get(connection, f"building:{level}")
+    if building is None:
+        return False  # another process was faster
     done = int(meta.get(connection, f"built:{level}") or 0)
     live = "AND superseded_by IS NULL" if level == "atom" else ""
     rows: list[Any] = connection.execute(

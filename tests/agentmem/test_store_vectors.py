@@ -67,6 +67,19 @@ def test_every_path_finds_the_nearest_of_an_exhaustive_search(tmp_path: Path, st
         other.close()
 
 
+def test_filters_act_before_the_limit_on_every_path(tmp_path: Path, store: Store) -> None:
+    rows = random_rows(1_300)
+    fill(store, ANA, rows)
+    farthest = int(np.argmin(rows @ rows[0]))
+    store.add_turns(ANA, [Turn("far", "other", "user", "x", 0)])
+    store.put_vectors("turn", [store.turn(ANA, "far").seq], rows[farthest][None, :])
+    paths: list[extension.VectorPath] = ["numpy", "sqlite-vec"]
+    for kind in paths:
+        with Other(tmp_path / "memory.db", kind) as other:
+            found = other.search_vector(ANA, "turn", rows[0], 1, session="other")
+            assert [hit.id for hit in found] == ["far"]
+
+
 def test_the_status_says_which_path_runs_and_why(tmp_path: Path, store: Store) -> None:
     assert (store.status().vector_path, store.status().vector_reason) == (
         "off",

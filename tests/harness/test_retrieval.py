@@ -122,7 +122,8 @@ def test_every_mode_finds_what_it_can(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_atoms_of_the_rules_lead_back_to_messages(corpus: Corpus, tmp_path: Path) -> None:
     store = fill(corpus, tmp_path, None)
-    assert fill_atoms(corpus, store, None) > 0
+    fill_atoms(corpus, store, None)
+    assert store.status().atoms > 0
     asked = ask_all(corpus, store, "keyword", level="atom", only=corpus.groups.__contains__)
     first = next(row for row in asked.messages if row.id == "q3")
     assert "D1:5" in first.results[0]
@@ -142,7 +143,8 @@ def locomo_file(folder: Path) -> Path:
         {"question": "A trap?", "adversarial_answer": "x", "evidence": ["D1:1"], "category": 5},
     ]
     talk = {"speaker_a": "Ana", "speaker_b": "Ben", "session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
-    sample = {"sample_id": "conv-1", "conversation": talk, "qa": questions}
+    noted = {"session_1_observation": {"Ben": [["Ben adopted a cat.", "D1:2"], ["Ben plays the cello.", ["D1:4"]]]}}
+    sample = {"sample_id": "conv-1", "conversation": talk, "qa": questions, "observation": noted}
     (folder / "locomo").mkdir()
     with gzip.open(folder / "locomo" / "locomo10.json.gz", "wt") as file:
         json.dump([sample], file)
@@ -174,7 +176,27 @@ def test_a_whole_run_gives_the_same_numbers_twice_and_no_text(tmp_path: Path) ->
     assert record["modes"]["hybrid"]["messages"]["recall@5"] > 0.5
 
 
+LONGMEMEVAL = {
+    "question_id": "q1",
+    "question_type": "single-session-user",
+    "question": "What degree do I have?",
+    "answer": "Business",
+    "question_date": "2023/05/30 (Tue) 23:40",
+    "haystack_session_ids": ["late", "early"],
+    "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/19 (Fri) 02:21"],
+    "haystack_sessions": [
+        [{"role": "user", "content": "I have a degree in business.", "has_answer": True}],
+        [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello."}],
+    ],
+    "answer_session_ids": ["late"],
+}
 SIGNALS = ("keyword", "neighbours", "session", "vector", "speaker", "date", "length", "asks")
+
+
+def test_notes_of_the_data_are_searched_as_atoms(tmp_path: Path) -> None:
+    record = run_bench("locomo", locomo_file(tmp_path), HashingEmbedder(), ["hybrid", "rrf"], level="noted")
+    assert record["atoms"] == 2 and record["level"] == "noted"
+    assert record["modes"]["hybrid"]["messages"]["recall@5"] == 0.75  # no note rests on D1:3
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
@@ -192,6 +214,9 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no data file found"):
         run_bench("beam", root, None)
     assert list(run_bench("locomo", root, None)["modes"]) == ["keyword", "bm25"]
+    (tmp_path / "longmemeval_s.json").write_text(json.dumps([LONGMEMEVAL]))
+    with pytest.raises(DataError, match="notes nothing of its conversations"):
+        run_bench("longmemeval", tmp_path, None, level="noted")
 
 
 def test_beam_is_read_with_evidence_of_any_shape(tmp_path: Path) -> None:
@@ -222,21 +247,7 @@ def test_beam_is_read_with_evidence_of_any_shape(tmp_path: Path) -> None:
 
 
 def test_longmemeval_names_evidence_by_turn_and_session(tmp_path: Path) -> None:
-    row = {
-        "question_id": "q1",
-        "question_type": "single-session-user",
-        "question": "What degree do I have?",
-        "answer": "Business",
-        "question_date": "2023/05/30 (Tue) 23:40",
-        "haystack_session_ids": ["late", "early"],
-        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/19 (Fri) 02:21"],
-        "haystack_sessions": [
-            [{"role": "user", "content": "I have a degree in business.", "has_answer": True}],
-            [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello."}],
-        ],
-        "answer_session_ids": ["late"],
-    }
-    (tmp_path / "longmemeval_s.json").write_text(json.dumps([row]))
+    (tmp_path / "longmemeval_s.json").write_text(json.dumps([LONGMEMEVAL]))
     corpus = load_longmemeval(tmp_path)
     (talk,) = corpus.conversations
     assert [said.id for said in talk.said] == ["000 early/0", "000 early/1", "001 late/0"]
