@@ -57,9 +57,10 @@ def explained(
 def _ranks(scores: Scores, known: Mask, places: NDArray[np.int64]) -> dict[int, int]:
     """Rank of each place among the known scores: 1 + how many are better."""
     mine = places[known[places]]
+    counted = scores[known]
     if len(mine) <= FEW:
-        better = [int(np.count_nonzero(known & (scores > scores[place]))) for place in mine]
+        better = [int(np.count_nonzero(counted > scores[place])) for place in mine]
     else:
-        ascending = np.sort(scores[known])
+        ascending = np.sort(counted)
         better = [len(ascending) - int(at) for at in np.searchsorted(ascending, scores[mine], side="right")]
     return {place: count + 1 for place, count in zip(mine.tolist(), better, strict=True)}

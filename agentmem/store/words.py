@@ -63,8 +63,11 @@ def postings(connection: apsw.Connection, table: str, scope: int, term: Term) ->
         ).get
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    rows, times = np.unique(np.fromstring(found, dtype=np.int64, sep=","), return_counts=True)
-    return rows, times.astype(np.float32)
+    docs = np.fromstring(found, dtype=np.int64, sep=",")
+    if term.kind == "prefix":  # several tokens, each in order of rows
+        docs.sort()
+    starts = np.flatnonzero(np.concatenate([[True], docs[1:] != docs[:-1]]))
+    return docs[starts], np.diff(starts, append=len(docs)).astype(np.float32)
 
 
 def count_of_scope(connection: apsw.Connection, level: Level, scope: int) -> int:
