@@ -76,15 +76,6 @@ def sent_text(message: Message) -> str:
     return message.content + json.dumps(openai_calls(message.tool_calls), ensure_ascii=False)
 
 
-def step_starts(messages: Sequence[Message]) -> list[int]:
-    """Indices at which a whole step begins: every message that is not the output of a tool.
-
-    A step is one message together with the tool outputs that answer it; steps are the units that may be left
-    out of a prompt without breaking a pair.
-    """
-    return [i for i, message in enumerate(messages) if not message.is_result or i == 0]
-
-
 def _leaves(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
