@@ -15,6 +15,7 @@ from typing import Any, Literal
 from harness import recipe as recipes
 from harness import transcripts
 from harness.agents.loop import Limits
+from harness.corrected import with_and_without
 from harness.errors import HarnessError, UsageError
 from harness.judging import agreement
 from harness.ledger import task_row
@@ -159,7 +160,13 @@ def execute(
         transcripts.arrange(path)
     rows = latest(log.tasks, sessions)
     details = [row.detail for row in rows]
-    facts = {"outcomes": "scored", "judging": agreement(details), "ledger": ledger_totals(parts.folder), **extra}
+    facts = {
+        "outcomes": "scored",
+        "judging": agreement(details),
+        "errata": with_and_without(parts.suite, rows),
+        "ledger": ledger_totals(parts.folder),
+        **extra,
+    }
     summary = summarise(recipe, log.sha256, rows, facts)
     log.finish(summary)
     return summary

@@ -55,8 +55,16 @@ def arm_record(arm: str, rows: Sequence[TaskRow]) -> dict[str, Any]:
         "actions": add(row.actions for row in rows),
         "actions_unsupported": add(row.actions_unsupported for row in rows),
         "peak_prompt": max((row.peak_prompt for row in rows), default=0),
+        "score": mean_score(rows),
         "tasks": task_counts(rows),
     }
+
+
+def mean_score(rows: Sequence[TaskRow]) -> float | None:
+    """Mean of the suite's score (0 to 1) over all attempted tasks, one without a score counting 0; None when no task
+    has a score."""
+    known = [row.score for row in rows if row.score is not None]
+    return sum(known) / len(rows) if known else None
 
 
 def task_counts(rows: Sequence[TaskRow]) -> dict[str, int | None]:

@@ -32,10 +32,10 @@ def print_arms(summary: Mapping[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from harness.report.arms import HEADERS, arm_rows, notes
+    from harness.report.arms import arm_rows, headers, notes
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, header in enumerate(HEADERS):
+    for number, header in enumerate(headers(summary)):
         table.add_column(header, justify="left" if number == 0 else "right", overflow="fold")
     for row in arm_rows(summary):
         table.add_row(*row)

@@ -1,4 +1,4 @@
-"""Known wrong gold answers: a versioned file a suite, applied on request, so that scores come with and without.
+"""Known wrong gold answers: a versioned file a suite. The harness counts every run with and without them.
 
 An erratum names its task, a digest of the question it was written for, what to do and a source. It either leaves the
 task out or puts another value into one column of its row. Nothing of the data set itself is repeated here.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import DataError
-from harness.types import Outcome
-from suites.outcomes import Counts, tally
 
 FILE = "errata.toml"
 _KEYS = {"task", "question_sha256", "action", "reason", "source"}
@@ -64,15 +62,6 @@ class Errata:
         return {**row, str(entry.column): entry.value}
 
 
-@dataclass(frozen=True, slots=True)
-class Both:
-    """Counts with the published gold answers and with the corrected ones, and the tasks that make the difference."""
-
-    published: Counts
-    corrected: Counts
-    changed: tuple[str, ...]
-
-
 def load_errata(suite: str, path: Path | None = None) -> Errata:
     """The errata of a suite: the file that comes with it, or ``path``; none where there is no file.
 
@@ -105,23 +94,3 @@ def _entry(number: int, raw: Mapping[str, Any], where: str) -> Erratum:
     if unknown:
         raise DataError(f"{where}: entry {number} has an unknown key {unknown[0]!r}")
     return Erratum(**raw)
-
-
-def with_and_without(
-    planned: Sequence[str],
-    outcomes: Mapping[str, Outcome],
-    errata: Errata,
-    rescore: Callable[[str], Outcome],
-) -> Both:
-    """Both counts over the planned tasks. ``rescore`` scores a task again with its corrected row; it is asked only
-    for tasks whose gold answer changed and that have an outcome."""
-    concerned = [task for task in planned if task in errata.entries]
-    again = {task: rescore(task) for task in concerned if task not in errata.excluded and task in outcomes}
-    kept = [task for task in planned if task not in errata.excluded]
-    corrected = {task: again.get(task, outcomes[task]) for task in kept if task in outcomes}
-    changed = [
-        task
-        for task in concerned
-        if task in errata.excluded or (task in again and again[task].score != outcomes[task].score)
-    ]
-    return Both(tally(planned, outcomes), tally(kept, corrected), tuple(changed))

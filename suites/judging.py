@@ -1,8 +1,8 @@
 """Asking a judge: prompts known by their sha256, replies parsed strictly, asked again, then unjudged.
 
 The prompts in this repository are our own words for the contract each suite describes. Whoever wants the
-published wording puts it in files: ``templates_from(folder, defaults)`` reads ``<name>.txt``, and the sha256 of
-what was really used goes into the outcome, so that scores under different words are never mixed up.
+published wording puts it in files (``--option judge_prompts=DIR``, one ``<name>.txt`` a prompt). The sha256 of what was
+really used goes into the recipe and into every outcome, so that scores under different words are never mixed up.
 """
 
 from __future__ import annotations
@@ -60,6 +60,18 @@ def templates_from(folder: Path | None, defaults: Mapping[str, Template]) -> dic
             raise DataError(f"judge prompt {folder / name}.txt lacks the field {{{lacking[0]}}}")
         templates[name] = Template(text, fields)
     return templates
+
+
+def judge_templates(
+    options: Mapping[str, str], defaults: Mapping[str, Template]
+) -> tuple[dict[str, Template], dict[str, str]]:
+    """The judge prompts of a run, with those of ``--option judge_prompts=DIR``, and their sha256 for the recipe.
+
+    Raises ``DataError`` as ``templates_from``.
+    """
+    folder = options.get("judge_prompts")
+    templates = templates_from(Path(folder) if folder else None, defaults)
+    return templates, {f"judge prompt {name}": template.sha256 for name, template in templates.items()}
 
 
 @dataclass(frozen=True, slots=True)

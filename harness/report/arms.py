@@ -22,12 +22,18 @@ HEADERS = (
 FLOOR = "isolated"  # not a memory: it forgets by knowing that it may
 
 
+def headers(summary: Mapping[str, Any]) -> list[str]:
+    """The columns; the mean score among them where it says more than the tasks passed."""
+    return [*HEADERS, *(["mean score"] if _graded(summary) else [])]
+
+
 def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
-    """One row of text an arm, under ``HEADERS``."""
+    """One row of text an arm, under ``headers``."""
     arms: Sequence[Mapping[str, Any]] = summary["arms"]
     full = next((arm for arm in arms if arm["arm"].partition(":")[0] == "full"), None)
     base = full["support_adjusted"] if full else None
-    return [_row(arm, base, summary) for arm in arms]
+    graded = _graded(summary)
+    return [_row(arm, base, summary) + ([_score(arm.get("score"))] if graded else []) for arm in arms]
 
 
 def millions(tokens: float | None) -> str:
@@ -53,6 +59,16 @@ def of(part: int | None, whole: int | None) -> str:
     if part is None or whole is None:
         return NOT_MEASURED
     return f"{part:,} of {whole:,}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
+
+
+def _graded(summary: Mapping[str, Any]) -> bool:
+    """True for scores between right and wrong, such as F1."""
+    shares = [(arm.get("score"), arm["tasks"]["passed"] or 0, arm["tasks"]["attempted"]) for arm in summary["arms"]]
+    return any(score is not None and abs(score * tasks - passed) > 1e-9 for score, passed, tasks in shares)
+
+
+def _score(score: float | None) -> str:
+    return NOT_MEASURED if score is None else f"{score:.3f}"
 
 
 def _row(arm: Mapping[str, Any], base: float | None, summary: Mapping[str, Any]) -> list[str]:
@@ -88,4 +104,44 @@ def notes(summary: Mapping[str, Any]) -> list[str]:
     if summary.get("outcomes") == "recorded":
         lines.append("* outcomes as recorded: a replay does not change what the agent did.")
     lines += summary.get("labels", [])
+    return [*lines, *_errata(summary.get("errata")), *_played(summary)]
+
+
+def _errata(found: Mapping[str, Any] | None) -> list[str]:
+    """Scores with and without the known wrong gold answers."""
+    if found is None:
+        return []
+    if "not_applied" in found:
+        return [f"errata {found['version']} not applied: {found['not_applied']}"]
+    lines = []
+    for arm, both in found["arms"].items():
+        texts = [
+            f"mean score {_score(part['score'])}, {of(part['passed'], part['tasks'])} passed"
+            for part in (both["without"], both["with"])
+        ]
+        lines.append(f"{arm}: {texts[0]}; with the gold answers of errata {found['version']}: {texts[1]}.")
+    return [*lines, f"errata change {len(found['changed'])} tasks: {', '.join(found['changed']) or 'none'}."]
+
+
+def _played(summary: Mapping[str, Any]) -> list[str]:
+    """How a live run was played and judged."""
+    if summary.get("kind") != "live":
+        return []
+    lines = []
+    if "agent" in summary:
+        lines.append(
+            f"played by: {summary['agent']}; sandbox: {summary['isolation']}; task boundaries: {summary['boundaries']}."
+        )
+    if summary.get("isolation") == "none":
+        lines.append("commands ran without isolation: the network was open and a process could outlive its task.")
+    probes, judging = summary.get("probes"), summary.get("judging") or {}
+    if probes:
+        lines.append(f"judge: {probes['right']} of {probes['total']} known verdicts right.")
+    if judging.get("graded"):
+        lines.append(
+            f"judge: {judging['graded']} answers graded more than once, agreement {judging['agreement']:.3f}, "
+            f"flip rate {judging['flip_rate']:.3f}."
+        )
+    if summary.get("left_out"):
+        lines.append(f"left out by the loader: {len(summary['left_out'])} tasks; summary.json says why.")
     return lines

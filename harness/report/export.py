@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.compare.outcomes import Options
 from harness.errors import UsageError
-from harness.report.arms import HEADERS, arm_rows
+from harness.report.arms import arm_rows, headers
 from harness.report.arms import notes as arm_notes
 from harness.report.html_data import RunData
 from harness.report.html_summary import Card, Losses, cards, comparisons, losses, notes
@@ -70,7 +70,7 @@ def write_markdown(data: RunData, path: Path, options: Options) -> Path:
     tables = [
         Table(
             f"{recipe.suite}: {len(recipe.tasks)} tasks, sessions of {recipe.per_session}, window {recipe.window:,}",
-            HEADERS,
+            tuple(headers(data.summary)),
             tuple(tuple(row) for row in arm_rows(data.summary)),
             (*arm_notes(data.summary), *notes(compared)),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.report.arms import HEADERS, arm_rows, change, millions, notes
+from harness.report.arms import arm_rows, change, headers, millions, notes
 from harness.report.plots import draw
 from harness.runlog import CALLS, read_recipe, read_rows, read_summary, read_tasks
 from harness.types import Recipe, TaskRow
@@ -20,7 +20,7 @@ def write_report(folder: Path) -> Path:
     plots = draw(folder, tasks, _first_session(folder, recipe))
     parts = [
         _head(summary, recipe),
-        table(HEADERS, arm_rows(summary)),
+        table(headers(summary), arm_rows(summary)),
         "\n".join(f"- {note}" for note in notes(summary)),
         _by_position(recipe, tasks),
         _losses(summary, tasks),
@@ -53,9 +53,10 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _head(summary: Mapping[str, Any], recipe: Recipe) -> str:
     sessions = -(-len(recipe.tasks) // recipe.per_session)
+    who = "Recorded agent" if recipe.kind == "replay" else "Model"
     return (
         f"# {recipe.suite}: {len(recipe.tasks)} tasks in {sessions} sessions of up to {recipe.per_session}\n\n"
-        f"Recorded agent: {recipe.model}. Window {recipe.window:,}, tokenizer {recipe.tokenizer}, "
+        f"{who}: {recipe.model}. Window {recipe.window:,}, tokenizer {recipe.tokenizer}, "
         f"order {recipe.order}, seed {recipe.seed}.\n\n"
         f"Recipe `{summary['recipe']}`."
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.compare.comparison import FEW_GROUPS
 from harness.compare.tokens import TokenComparison
-from harness.report.arms import HEADERS, arm_rows, change, millions
+from harness.report.arms import arm_rows, change, headers, millions
 from harness.reproduce.estimate import Estimate
 from harness.reproduce.play import Part
 from harness.reproduce.published import SOURCE, UNPUBLISHED, Published, recomputed
@@ -142,7 +142,7 @@ def _arms(part: Part) -> Table:
         "live": "live",
     }
     notes = (labels.get(part.name, part.name), f"recipe {part.summary['recipe']}")
-    return Table(f"Ours, {part.name}", HEADERS, tuple(map(tuple, arm_rows(part.summary))), notes)
+    return Table(f"Ours, {part.name}", tuple(headers(part.summary)), tuple(map(tuple, arm_rows(part.summary))), notes)
 
 
 def _estimate(found: Sequence[Estimate], command: str) -> Table:

@@ -10,9 +10,11 @@ from agentmem.messages import Message, ToolCall
 from harness.errors import UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
 from harness.types import Outcome, Probe, Task
+from suites.aalcr.judge import TEMPLATES
 from suites.aalcr.score import judge_messages, score, verdict
 from suites.aalcr.tasks import Question, load
 from suites.answering import Answering, Library, arguments, failed, result, tool
+from suites.judging import judge_templates
 
 REFUSAL = "The documents do not say."
 SYSTEM = "You answer questions about a set of documents. Look into them with the tools before you answer."
@@ -36,14 +38,15 @@ TOOLS = [
 
 class AaLcr:
     """Needs a judge. Options: ``protocol`` (1.0 or 1.1 of the judge); ``documents=prompt`` puts everything into the
-    prompt, as the suite itself does."""
+    prompt, as the suite itself does; ``judge_prompts`` is a folder."""
 
     name = "aalcr"
     controls = ("refusal",)
 
     def __init__(self, context: SuiteContext) -> None:
         loaded = load(context.data, context.cache)
-        self.sha256 = loaded.sha256
+        self._templates, prompts = judge_templates(context.options, TEMPLATES)
+        self.sha256 = {**loaded.sha256, **prompts}
         self.left_out = loaded.left_out
         self._context = context
         self._protocol = context.options.get("protocol", "1.0")
@@ -83,7 +86,13 @@ class AaLcr:
         found = []
         for question, other in zip(questions, questions[1:] + questions[:1], strict=True):
             for answer, right in ((question.answer, True), (other.answer, other.answer == question.answer)):
-                prompt, _ = judge_messages(self._protocol, question.question, question.answer, answer)  # type: ignore[arg-type]
+                prompt, _ = judge_messages(
+                    self._protocol,  # type: ignore[arg-type]
+                    question.question,
+                    question.answer,
+                    answer,
+                    self._templates,
+                )
                 found.append(Probe(f"{question.id}/{right}", prompt, right))
         return found
 
@@ -108,6 +117,7 @@ class AaLcr:
             judge=judge,
             protocol=self._protocol,  # type: ignore[arg-type]
             mode=self._context.mode,
+            templates=self._templates,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agentmem.messages import Message
@@ -10,6 +11,7 @@ from harness.errors import UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
 from harness.types import Episode, Outcome, Task
 from suites.answering import Answering
+from suites.errata import load_errata
 from suites.locomo.prompt import REFUSAL
 from suites.locomo.score import score
 from suites.locomo.tasks import Conversation, Sitting, load
@@ -24,7 +26,8 @@ class LoCoMo:
 
     def __init__(self, context: SuiteContext) -> None:
         loaded = load(context.data)
-        self.sha256 = loaded.sha256
+        self.errata = load_errata(self.name)
+        self.sha256 = {**loaded.sha256, f"errata {self.errata.version}": self.errata.sha256}
         self._mode = context.mode
         try:
             wanted = {int(part) for part in context.options.get("categories", "1+2+3+4+5").split("+")}
@@ -52,7 +55,14 @@ class LoCoMo:
         """An agent that always says that it was not mentioned."""
         if name != "refusal":
             raise UnknownName("control", name, self.controls)
-        return score(REFUSAL, self._questions[task.id].row, mode=self._mode)
+        outcome = score(REFUSAL, self._questions[task.id].row, mode=self._mode)
+        return replace(outcome, detail={**outcome.detail, "answer": REFUSAL})
+
+    def corrected(self, task: str, answer: str) -> Outcome:
+        """The outcome of an answer with the corrected gold answer. Raises ``DataError`` where the errata were written
+        for another question."""
+        row = self._questions[task].row
+        return score(answer, self.errata.mend(task, row["question"], row), mode=self._mode)
 
 
 def turns(conversation: Conversation, sitting: Sitting) -> tuple[Message, ...]:

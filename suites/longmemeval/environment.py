@@ -11,7 +11,8 @@ from harness.errors import UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
 from harness.types import Episode, Outcome, Probe, Task
 from suites.answering import Answering
-from suites.longmemeval.judge import judge_prompt
+from suites.judging import judge_templates
+from suites.longmemeval.judge import TEMPLATES, judge_prompt
 from suites.longmemeval.score import label, score
 from suites.longmemeval.tasks import Question, load
 
@@ -19,7 +20,8 @@ REFUSAL = "I do not know; this was not mentioned in our conversations."
 
 
 class LongMemEval:
-    """Needs a judge. Option ``file``: another file of the data folder than the first found."""
+    """Needs a judge. Options: ``file``, another file of the data folder than the first found; ``judge_prompts``, a
+    folder."""
 
     name = "longmemeval"
     clustered = True  # every question has its own history
@@ -27,7 +29,8 @@ class LongMemEval:
 
     def __init__(self, context: SuiteContext) -> None:
         loaded = load(context.data, context.cache, file=context.options.get("file"))
-        self.sha256 = loaded.sha256
+        self._templates, prompts = judge_templates(context.options, TEMPLATES)
+        self.sha256 = {**loaded.sha256, **prompts}
         self._context = context
         self._questions = {one.id: one for one in loaded.records}
 
@@ -54,7 +57,9 @@ class LongMemEval:
         found = []
         for question in [one for one in self._questions.values() if not one.abstention][:10]:
             for answer, right in ((question.answer, True), (REFUSAL, False)):
-                prompt, _ = judge_prompt(question.type, question.question, question.answer, answer, abstention=False)
+                prompt, _ = judge_prompt(
+                    question.type, question.question, question.answer, answer, templates=self._templates
+                )
                 found.append(Probe(f"{question.id}/{right}", (Message("user", prompt),), right))
         return found
 
@@ -63,9 +68,10 @@ class LongMemEval:
         return label(reply, "guarded")
 
     def _score(self, question: Question, answer: str) -> Outcome:
-        if self._context.judge is None:
+        judge = self._context.judge
+        if judge is None:
             raise UsageError("suite longmemeval needs a judge: --judge MODEL")
-        return score(answer, question.row, judge=self._context.judge, mode=self._context.mode)
+        return score(answer, question.row, judge=judge, mode=self._context.mode, templates=self._templates)
 
 
 def dated(date: str, messages: Sequence[Message]) -> tuple[Message, ...]:

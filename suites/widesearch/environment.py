@@ -13,14 +13,19 @@ from typing import Any
 from agentmem.messages import Message, ToolCall
 from harness.errors import EnvironmentFailed, UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
-from harness.types import Outcome, Task
+from harness.types import Outcome, Probe, Task
 from suites.answering import Answering, arguments, failed, pages, result, tool
+from suites.judging import judge_templates
+from suites.widesearch.grade import JUDGE_METRIC
+from suites.widesearch.judge import TEMPLATES, binary, grade_prompt, last_json_block
 from suites.widesearch.normalize import norm_column
 from suites.widesearch.providers import Provider, provider
+from suites.widesearch.rules import parse_rules, read_gold
 from suites.widesearch.score import score
 from suites.widesearch.tasks import Query, load
 
 RESULTS = 10
+PROBED = 10  # tables that probes of a judge are taken from
 TOOLS = [
     tool("search_global", "Search the web.", ["query"], query=("string", "What to look for.")),
     tool(
@@ -35,14 +40,15 @@ TOOLS = [
 
 class WideSearch:
     """Needs a judge. Options: ``provider`` (wikipedia, brave or frozen), ``pages`` (the folder of frozen),
-    ``language`` (en or zh: only these tasks)."""
+    ``language`` (en or zh: only these tasks), ``judge_prompts`` (a folder)."""
 
     name = "widesearch"
     controls = ("gold table", "empty table")
 
     def __init__(self, context: SuiteContext) -> None:
         loaded = load(context.data, context.cache)
-        self.sha256 = loaded.sha256
+        self._templates, prompts = judge_templates(context.options, TEMPLATES)
+        self.sha256 = {**loaded.sha256, **prompts}
         self.left_out = loaded.left_out
         self._context = context
         language = context.options.get("language")
@@ -74,13 +80,41 @@ class WideSearch:
         """The gold table of a task, as CSV."""
         return self._queries[task].gold_csv
 
+    def probes(self) -> list[Probe]:
+        """For ten tables: a cell of a column that is judged beside itself, and beside another cell of the column."""
+        found: list[Probe] = []
+        for query in self._queries.values():
+            cells = judged_cells(query)
+            if cells is None:
+                continue
+            criterion, gold, other = cells
+            for answer, right in ((gold, True), (other, False)):
+                prompt = grade_prompt(self._templates["grade"], [answer], [gold], criterion)
+                found.append(Probe(f"{query.id}/{right}", (Message("user", prompt),), right))
+            if len(found) == 2 * PROBED:
+                break
+        return found
+
+    def read_verdict(self, reply: str) -> bool | None:
+        """The strict reading of a reply about one pair."""
+        graded = binary((last_json_block(reply) or {}).get("idx_0"))
+        return None if graded is None else bool(graded)
+
     def _score(self, query: Query, answer: str) -> Outcome:
         judge = self._context.judge
         if judge is None:
             raise UsageError("suite widesearch needs a judge: --judge MODEL")
         seconds = self._context.clock() if self._context.clock else 0.0
         now = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-        return score(answer, query.gold_csv, query.evaluation, judge=judge, now=now, mode=self._context.mode)
+        return score(
+            answer,
+            query.gold_csv,
+            query.evaluation,
+            judge=judge,
+            now=now,
+            mode=self._context.mode,
+            templates=self._templates,
+        )
 
 
 class Web(Answering):
@@ -110,6 +144,20 @@ class Web(Answering):
         except (LookupError, TypeError, ValueError, EnvironmentFailed) as error:
             return failed(call, str(error))
         return result(call, f"[part {number} of {len(parts)}]\n{parts[number - 1]}")
+
+
+def judged_cells(query: Query) -> tuple[object, str, str] | None:
+    """Criterion, first cell and a different cell of the first column that a judge compares; None without one."""
+    rules = parse_rules(query.evaluation)
+    table = read_gold(query.gold_csv, rules.required, infer=False)
+    for index, column in enumerate(rules.required if table else ()):
+        rule = rules.pipeline.get(column)
+        if rule is None or column in rules.unique or JUDGE_METRIC not in rule.metrics:
+            continue
+        cells = list(dict.fromkeys(str(row[index]).strip() for row in table.rows)) if table else []
+        if len(cells) > 1 and all(cells[:2]):
+            return rule.criterion, cells[0], cells[1]
+    return None
 
 
 def markdown(table: str, required: Sequence[str], *, rows: bool) -> str:

@@ -1,7 +1,7 @@
 """What WideSearch asks a judge: to align two vocabularies, and to grade one column.
 
 Contract of the published scorer in our own words. The reply ends in a fenced ``json`` block with one object;
-``templates_from`` in ``suites.judging`` puts other words in place of ours.
+``--option judge_prompts=DIR`` puts other words in place of ours.
 """
 
 from __future__ import annotations
@@ -80,25 +80,34 @@ class TableJudge:
 
     def grade(self, answers: Sequence[object], golds: Sequence[object], criterion: object) -> Judged[dict[str, Any]]:
         """A map from ``idx_<n>`` to a grade for the pairs of one column."""
-        pairs = {
-            f"idx_{n}": {"response": answer, "target": gold}
-            for n, (answer, gold) in enumerate(zip(answers, golds, strict=True))
-        }
 
         def parse(reply: str) -> dict[str, Any] | None:
             found = last_json_block(reply)
-            if self.strict and found is not None and any(binary(found.get(i)) is None for i in pairs):
+            if (
+                self.strict
+                and found is not None
+                and any(binary(found.get(f"idx_{n}")) is None for n in range(len(golds)))
+            ):
                 return None
             return found
 
         template = self.templates["grade"]
-        return self._ask(template.render(criterion=str(criterion), pairs=str(pairs)), template, parse)
+        return self._ask(grade_prompt(template, answers, golds, criterion), template, parse)
 
     def _ask(
         self, prompt: str, template: Template, parse: Callable[[str], dict[str, Any] | None]
     ) -> Judged[dict[str, Any]]:
         messages = (Message("user", prompt),)
         return ask(self.judge, messages, parse, prompt_sha256=template.sha256, attempts=self.attempts)
+
+
+def grade_prompt(template: Template, answers: Sequence[object], golds: Sequence[object], criterion: object) -> str:
+    """The question whether cells of one column stand for the cells of the gold table."""
+    pairs = {
+        f"idx_{n}": {"response": answer, "target": gold}
+        for n, (answer, gold) in enumerate(zip(answers, golds, strict=True))
+    }
+    return template.render(criterion=str(criterion), pairs=str(pairs))
 
 
 def binary(grade: Any) -> float | None:

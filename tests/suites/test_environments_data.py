@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,3 +84,25 @@ def test_widesearch_gold_tables_pass_but_for_cells_that_no_markdown_can_hold() -
 
 def _has_line_break(table: str) -> bool:
     return any("\n" in cell or "|" in cell for line in csv.reader(io.StringIO(table)) for cell in line)
+
+
+def test_a_judge_of_tables_is_probed_with_cells_beside_themselves_and_beside_others() -> None:
+    found = suite("widesearch", StubJudge())
+    probes = found.probes()
+    assert [probe.right for probe in probes] == [True, False] * 10
+    assert all("idx_0" in probe.prompt[0].content for probe in probes)
+    assert found.read_verdict('```json\n{"idx_0": 1}\n```') is True
+    assert found.read_verdict('```json\n{"idx_0": "1"}\n```') is None
+
+
+@pytest.mark.parametrize(("name", "file"), [("aalcr", "user_1.0"), ("widesearch", "grade"), ("longmemeval", "default")])
+def test_official_judge_prompts_are_taken_from_a_folder_and_known_by_their_hash(
+    name: str, file: str, tmp_path: Path
+) -> None:
+    own = suite(name, Scripted("yes"))
+    fields = {"user_1.0": "{question} {gold} {answer}", "grade": "{criterion} {pairs}"}
+    (tmp_path / f"{file}.txt").write_text(fields.get(file, "{question} {answer} {response}") + " the official words")
+    official = suite(name, Scripted("yes"), judge_prompts=str(tmp_path))
+    changed = {key for key in own.sha256 if own.sha256[key] != official.sha256[key]}
+    assert changed == {f"judge prompt {file}"}
+    assert any("the official words" in probe.prompt[-1].content for probe in official.probes())

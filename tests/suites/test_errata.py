@@ -1,4 +1,4 @@
-"""Corrections of gold answers: they fit the question they were written for, and change only the corrected score."""
+"""Corrections of gold answers: they are read strictly and fit only the question they were written for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import DataError
-from harness.types import Outcome
-from suites import outcomes
 from suites.catalog import CATALOG
-from suites.errata import load_errata, with_and_without
+from suites.errata import load_errata
 
 ENTRY = """
 version = "7"
@@ -55,21 +53,6 @@ def test_an_erratum_for_another_question_is_refused(file: Path) -> None:
         errata.mend("a", "Q??", {"answer": "wrong"})
     with pytest.raises(DataError, match="no column 'answer'"):
         errata.mend("a", "Q?", {"gold": "wrong"})
-
-
-def test_scores_come_with_and_without(file: Path) -> None:
-    errata = load_errata("suite", file)
-    found = {"a": outcomes.scored(False, 0.0), "b": outcomes.scored(False, 0.0), "c": outcomes.scored(True, 1.0)}
-    asked: list[str] = []
-
-    def rescore(task: str) -> Outcome:
-        asked.append(task)
-        return outcomes.scored(True, 1.0)
-
-    both = with_and_without(["a", "b", "c", "d"], found, errata, rescore)
-    assert (both.published.planned, both.published.passed) == (4, 1)
-    assert (both.corrected.planned, both.corrected.passed, both.corrected.missing) == (3, 2, 1)
-    assert (asked, both.changed) == (["a"], ("a", "b"))
 
 
 def test_a_suite_without_a_file_has_no_errata() -> None:
