@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentmem.tokens import TokenCounter, cache_folder
 from harness.agents.dialogue import dialogue
@@ -23,6 +23,9 @@ from harness.protocols import Model, Suite, SuiteContext
 from harness.sandbox import opener
 from harness.session import Parts
 from harness.suites import open_suite
+
+if TYPE_CHECKING:
+    from agentmem.embed.protocol import Embedder
 
 Mode = Literal["reference", "guarded"]
 SCRIPTED = "scripted"
@@ -44,6 +47,9 @@ class Access:
     judge_base_url: str | None = None
     judge_key_env: str | None = None
     memory_model: str | None = None
+    embedder: str | None = None
+    embedder_url: str | None = None
+    dimensions: int | None = None
     prices: Prices = field(default_factory=Prices)
     cost_limit: float | None = None
     record: Path | None = None
@@ -57,6 +63,8 @@ class Access:
             "seed": self.seed,
             "thinking_off": self.thinking_off,
             "memory_model": self.memory_model,
+            "embedder": self.embedder,
+            "dimensions": self.dimensions,
         }
 
 
@@ -106,6 +114,7 @@ def set_up(
         options.window,
         Path(),
         memory,
+        models.embedder(),
         options.boundaries,
         options.judge_repeats,
         clock=time.time,
@@ -161,6 +170,31 @@ class _Models:
             transport=self._transport,
             # a replay does not wait: what it waited for is on the cassette
             sleep=(lambda seconds: None) if access.replay else time.sleep,
+        )
+
+    def embedder(self) -> Callable[[], Embedder] | None:
+        """Makes the embedder of a session; None when none was named."""
+        access = self._access
+        if access.embedder is None:
+            return None
+        if not access.dimensions:
+            raise UsageError(f"--ask embedder={access.embedder} needs --ask dimensions=N, the length of its vectors")
+        from agentmem.embed.endpoint import EndpointEmbedder
+        from agentmem.settings.models import Embedding
+
+        settings = Embedding(
+            provider="endpoint",
+            base_url=access.embedder_url or access.base_url,
+            api_key=os.environ.get(access.key_env, ""),
+            model=access.embedder,
+            dimensions=access.dimensions,
+            send_dimensions=False,
+        )
+        if not access.replay:
+            reachable(settings.base_url)
+        sleep = (lambda seconds: None) if access.replay else time.sleep
+        return lambda: EndpointEmbedder(
+            settings, access.seconds, attempts=access.retries + 1, sleep=sleep, transport=self._transport
         )
 
     def judge(self, name: str) -> ModelJudge:

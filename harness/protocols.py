@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -13,10 +13,14 @@ from agentmem.messages import Message, ToolCall
 from agentmem.tokens import Counter
 from harness.types import Outcome, Ran, SandboxSpec, Step, Task, Usage
 
+if TYPE_CHECKING:
+    from agentmem.embed.protocol import Embedder
+
 
 @dataclass(frozen=True)
 class EngineContext:
-    """What an engine is given for one session. ``folder`` is its own; ``model`` serves its own calls, or is None."""
+    """What an engine is given for one session. ``folder`` is its own; ``model`` and ``embedder`` serve its own calls,
+    or are None."""
 
     session: str
     window: int
@@ -24,6 +28,7 @@ class EngineContext:
     folder: Path
     clock: Callable[[], float]
     model: Model | None = None
+    embedder: Embedder | None = None
 
 
 class ContextEngine(Protocol):

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentmem.errors import AgentMemError
 from agentmem.messages import Message
@@ -18,15 +18,20 @@ from harness.errors import HarnessError, InvalidRun, ModelFailed, ModelRefused
 from harness.judging import charged_to, combine
 from harness.ledger import task_row
 from harness.models.cassette import lane
+from harness.models.embedding import ChargedEmbedder
 from harness.protocols import EngineContext, Environment, Model, Suite
-from harness.types import Arm, Call, Episode, Outcome, Session, Step, Task, TaskRow
+from harness.types import Arm, Call, Episode, Outcome, Session, Step, Task, TaskRow, Usage
+
+if TYPE_CHECKING:
+    from agentmem.embed.protocol import Embedder
 
 NO_CONTEXT = "no-context"
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a live session is played with. ``memory`` serves the engines' own calls, or is None."""
+    """What a live session is played with. ``memory`` serves the engines' own calls, ``embedder`` makes what a session
+    embeds with; either may be None."""
 
     suite: Suite
     agent: Agent
@@ -35,6 +40,7 @@ class Parts:
     window: int
     folder: Path
     memory: Model | None = None
+    embedder: Callable[[], Embedder] | None = None
     boundaries: Literal["told", "judged"] = "told"
     judge_repeats: int = 1
     clock: Callable[[], float] = field(default=lambda: 0.0)
@@ -96,7 +102,9 @@ class _Player:
     def _open(self, number: int = 0) -> None:
         parts, name = self._parts, f"{self._session.id}-{self._attempt}"
         memory = _Reported(parts.memory) if parts.memory else None
-        context = EngineContext(name, parts.window, parts.counter, self._folder / f"{number}", parts.clock, memory)
+        embedder = ChargedEmbedder(parts.embedder(), self._embedded) if parts.embedder else None
+        folder = self._folder / f"{number}"
+        context = EngineContext(name, parts.window, parts.counter, folder, parts.clock, memory, embedder)
         shutil.rmtree(context.folder, ignore_errors=True)  # of a try that was stopped; a session begins without memory
         engine = build(self._arm, context)
         told = parts.boundaries == "told"
@@ -105,6 +113,9 @@ class _Player:
         self._conversation = Conversation(self._arm.name, self._session.id, engine, model, parts.counter, told=told)
         if memory is not None:
             memory.report = self._conversation.charge_failed
+
+    def _embedded(self, usage: Usage, error: str | None) -> None:
+        self._conversation.charge("embedding", usage, error)
 
     def _earlier(self, task: Task) -> list[Episode]:
         """What came before the task and was not played in this session yet."""

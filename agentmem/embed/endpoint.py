@@ -27,7 +27,8 @@ BLANK = " "  # servers refuse an empty text
 
 
 class EndpointEmbedder:
-    """Talks to ``settings.base_url``. ``timeout`` (seconds) replaces that of the settings; ``sleep`` is for tests."""
+    """Talks to ``settings.base_url``. ``timeout`` (seconds) replaces that of the settings; ``sleep`` waits between
+    tries; ``transport`` (of the HTTP library of ``openai``) stands between it and the network."""
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class EndpointEmbedder:
         timeout: float | None = None,
         attempts: int = ATTEMPTS,
         sleep: Callable[[float], None] = time.sleep,
+        transport: Any = None,
     ) -> None:
         self.settings = settings
         self.name = f"{settings.model}@{settings.base_url.rstrip('/')}-{settings.max_input_chars}"
@@ -42,6 +44,7 @@ class EndpointEmbedder:
         self._timeout = timeout if timeout is not None else settings.timeout_ms / 1000
         self._attempts_allowed = attempts
         self._sleep = sleep
+        self._transport = transport
         self._lock = threading.Lock()
         self._attempts: list[Attempt] = []
         self._client: openai.OpenAI | None = None
@@ -106,7 +109,7 @@ class EndpointEmbedder:
         except openai.APIStatusError as error:
             raise self._named(error) from error
         except openai.OpenAIError as error:
-            raise ModelUnavailable(f"{self._where()}: {str(error)[:200]}") from error
+            raise ModelUnavailable(f"{self._where()}: {str(error.__cause__ or error)[:200]}") from error
         except ValueError as error:  # a body that is no JSON, or a reply without data
             raise BadAnswer(f"{self._where()}: {str(error)[:200]}") from error
 
@@ -142,7 +145,10 @@ class EndpointEmbedder:
                 import openai
 
                 key = self.settings.api_key or "none"  # servers without keys still want the header
-                self._client = openai.OpenAI(base_url=self.settings.base_url, api_key=key, max_retries=0)
+                http = openai.DefaultHttpxClient(transport=self._transport) if self._transport else None
+                self._client = openai.OpenAI(
+                    base_url=self.settings.base_url, api_key=key, max_retries=0, http_client=http
+                )
             return self._client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,7 +50,10 @@ class QueryEmbedder:
             finally:
                 self._busy.release()
 
-        threading.Thread(target=work, name="agentmem-query", daemon=True).start()
+        # the caller's context goes along: whoever records or traces requests finds this one where it belongs
+        threading.Thread(
+            target=contextvars.copy_context().run, args=(work,), name="agentmem-query", daemon=True
+        ).start()
         return waiting
 
 

@@ -18,7 +18,7 @@ Mode = Literal["reference", "guarded"]
 ASK_HELP = (
     "How the model is asked, key=value; may be repeated: temperature (0; left out where it is refused), max_tokens, "
     "seed, seconds (600), retries (6), memory_model (for the engines' own calls), thinking_off (vllm, deepseek, "
-    "dashscope, openai, anthropic, kimi, gemini)."
+    "dashscope, openai, anthropic, kimi, gemini), embedder and dimensions (for recall:embed=endpoint), embedder_url."
 )
 ASKED: dict[str, Callable[[str], Any]] = {
     "temperature": lambda text: None if text == "none" else float(text),
@@ -27,6 +27,9 @@ ASKED: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "retries": int,
     "memory_model": str,
+    "embedder": str,
+    "embedder_url": str,
+    "dimensions": int,
     "thinking_off": str,
 }
 SAME = (  # options of the same name here and in ``LiveOptions``

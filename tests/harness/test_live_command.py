@@ -10,7 +10,7 @@ import pytest
 
 from agentmem.llm.fakeserver import Answer, FakeServer, Request, failure
 from harness.cli import build
-from harness.errors import JudgeFailed, ModelRefused, UnknownName, UsageError
+from harness.errors import JudgeFailed, ModelRefused, TooManyErrors, UnknownName, UsageError
 
 CANARY = "sk-canary-77d0"
 
@@ -76,6 +76,44 @@ def test_a_run_is_recorded_and_replayed_bit_for_bit(
         "control: refusal": 0,
     }
     assert first["ledger"]["failed"] == 1
+
+
+def test_embedding_calls_are_on_the_cassette_and_in_the_ledger(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arm = ("--arm", "recall:embed=endpoint", "--ask", "embedder=e", "--ask", "dimensions=64", "--no-controls")
+    cassette = str(tmp_path / "cassette")
+
+    def stormy(request: Request) -> Answer:
+        return failure(429, retry_after=0) if request.number == 1 else Answer()
+
+    with FakeServer(answering, embeddings=stormy) as server:
+        run(data, server.url, *arm, "--record", cassette, "--out", str(tmp_path / "one"))
+        served = [one for one in server.served if one.path.endswith("/embeddings")]
+    rows = [json.loads(line) for line in (tmp_path / "one" / "calls.jsonl").read_text().splitlines()]
+    charged = [row for row in rows if row["purpose"] == "embedding"]
+    assert len(charged) == len(served) > 2
+    assert sum(row["error"] is not None for row in charged) == 1
+    assert CANARY not in "".join(path.read_text() for path in (tmp_path / "cassette").rglob("*.json"))
+
+    monkeypatch.setattr(socket, "socket", None)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    run(data, "http://gone.invalid/v1", *arm, "--replay", cassette, "--out", str(tmp_path / "two"))
+    for name in ("tasks.jsonl", "calls.jsonl"):
+        assert (tmp_path / "one" / name).read_text() == (tmp_path / "two" / name).read_text()
+
+
+def test_an_embedder_that_is_down_makes_named_errors_not_a_weaker_memory(data: Path, tmp_path: Path) -> None:
+    arm = ("--arm", "recall:embed=endpoint", "--ask", "embedder=e", "--ask", "retries=0", "--no-controls")
+    with FakeServer(answering, embeddings=lambda request: failure(503)) as server:
+        with pytest.raises(UsageError, match="dimensions=N"):
+            run(data, server.url, *arm)
+        with pytest.raises(TooManyErrors):
+            run(data, server.url, *arm, "--ask", "dimensions=64", "--out", str(tmp_path / "o"))
+        with pytest.raises(UsageError, match="--ask embedder=NAME"):
+            run(data, server.url, "--arm", "recall:embed=endpoint")
+    rows = [json.loads(line) for line in (tmp_path / "o" / "tasks.jsonl").read_text().splitlines()]
+    assert all("recall without vectors" in row["error"] and "503" in row["error"] for row in rows)
 
 
 def test_an_address_where_nobody_answers_is_said_before_anything_else(data: Path) -> None:
