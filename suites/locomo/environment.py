@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentmem.messages import Message
+from agentmem.messages import Message, Role
 from harness.errors import UnknownName, UsageError
 from harness.protocols import Environment, SuiteContext
 from harness.types import Episode, Outcome, Task
@@ -15,6 +15,8 @@ from suites.errata import load_errata
 from suites.locomo.prompt import REFUSAL
 from suites.locomo.score import score
 from suites.locomo.tasks import Conversation, Sitting, load
+
+MINUTE = 60_000  # milliseconds
 
 
 class LoCoMo:
@@ -69,12 +71,15 @@ def turns(conversation: Conversation, sitting: Sitting) -> tuple[Message, ...]:
     """A session as messages: the first speaker of the conversation as the user, the other as the assistant.
 
     Every turn carries its date and speaker, so that it can be understood alone; pictures appear as their caption.
+    A memory learns the time too, a minute a turn, so that "last week" means the week before that day.
     """
     messages = []
-    for turn in sitting.turns:
+    for place, turn in enumerate(sitting.turns):
         picture = f" [shares a picture: {turn.caption}]" if turn.caption else ""
         text = f"[{sitting.date}] {turn.speaker}: {turn.text}{picture}"
-        messages.append(Message("user" if turn.speaker == conversation.speakers[0] else "assistant", text))
+        role: Role = "user" if turn.speaker == conversation.speakers[0] else "assistant"
+        messages.append(Message(role, text, raw={"timestamp": sitting.start + place * MINUTE}))
     if messages and messages[0].role == "assistant":  # a history has to begin with a user
-        messages.insert(0, Message("user", f"[{sitting.date}] {conversation.speakers[0]} joins."))
+        joins = f"[{sitting.date}] {conversation.speakers[0]} joins."
+        messages.insert(0, Message("user", joins, raw={"timestamp": sitting.start}))
     return tuple(messages)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ SOURCE = "data/locomo10.json of github.com/snap-research/locomo (CC BY-NC 4.0)"
 FOLDERS = ("locomo", "data")
 FILES = ("locomo10.json",)
 COUNTS = {1: 282, 2: 321, 3: 96, 4: 841, 5: 446}  # of the released file; they tell the categories apart
+_DATE = "%I:%M %p on %d %B, %Y"
 _SESSION = re.compile(r"session_(\d+)")
 
 
@@ -40,6 +42,14 @@ class Sitting:
     number: int
     date: str
     turns: tuple[Turn, ...]
+
+    @property
+    def start(self) -> int:
+        """The date in milliseconds since 1970, taken as UTC. Raises ``DataError`` for one that cannot be read."""
+        try:
+            return int(datetime.strptime(self.date.strip(), _DATE).replace(tzinfo=UTC).timestamp() * 1000)
+        except ValueError as error:
+            raise DataError(f"session date {self.date!r}: expected something like '1:56 pm on 8 May, 2023'") from error
 
 
 @dataclass(frozen=True, slots=True)

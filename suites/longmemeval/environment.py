@@ -75,11 +75,13 @@ class LongMemEval:
 
 
 def dated(date: str, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages of a chat, its date in front of the first one of each speaker."""
+    """The messages of a chat, its date in front of the first one of each speaker; a memory learns it of all of them."""
+    moment = f"{date[:10].replace('/', '-')}T{date[-5:]}"  # 2023/05/30 (Tue) 12:00
     seen: set[str] = set()
     found = []
     for message in messages:
         first = message.role not in seen
         seen.add(message.role)
-        found.append(replace(message, content=f"[{date}] {message.content}") if first else message)
+        content = f"[{date}] {message.content}" if first else message.content
+        found.append(replace(message, content=content, raw={"timestamp": moment}))
     return tuple(found)

@@ -25,7 +25,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     qa = [
         {"question": q, "answer": a, "evidence": ["D1:1"], "category": 4} for q, a in (("Cat?", "Mo"), ("Dog?", "Rex"))
     ]
-    conversation = {"speaker_a": "Ann", "speaker_b": "Bob", "session_1_date_time": "1 May 2023", "session_1": turns}
+    conversation = {
+        "speaker_a": "Ann",
+        "speaker_b": "Bob",
+        "session_1_date_time": "1:56 pm on 1 May, 2023",
+        "session_1": turns,
+    }
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "locomo10.json").write_text(json.dumps([{"sample_id": "c1", "conversation": conversation, "qa": qa}]))

@@ -69,12 +69,12 @@ def locomo(tmp_path: Path) -> Path:
     conversation = {
         "speaker_a": "Ann",
         "speaker_b": "Bob",
-        "session_1_date_time": "1 May, 2023",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
             {"speaker": "Bob", "dia_id": "D1:1", "text": "I adopted a cat.", "blip_caption": "a grey cat"},
             {"speaker": "Ann", "dia_id": "D1:2", "text": "Lovely!"},
         ],
-        "session_2_date_time": "9 May, 2023",
+        "session_2_date_time": "9:00 am on 9 May, 2023",
         "session_2": [{"speaker": "Ann", "dia_id": "D2:1", "text": "How is she?"}],
     }
     qa = [
@@ -92,8 +92,9 @@ def test_locomo_plays_dated_turns_of_both_speakers(locomo: Path) -> None:
     first, second = suite.tasks()
     one, two = suite.episodes(first)  # type: ignore[attr-defined]
     assert [m.role for m in one.messages] == ["user", "assistant", "user"]  # Bob speaks first, a history does not
-    assert one.messages[1].content == "[1 May, 2023] Bob: I adopted a cat. [shares a picture: a grey cat]"
-    assert two.messages == (Message("user", "[9 May, 2023] Ann: How is she?"),)
+    assert one.messages[1].content == "[1:56 pm on 8 May, 2023] Bob: I adopted a cat. [shares a picture: a grey cat]"
+    assert [m.raw for m in one.messages[:2]] == [{"timestamp": 1_683_554_160_000}] * 2  # a memory learns the day
+    assert two.messages == (Message("user", "[9:00 am on 9 May, 2023] Ann: How is she?"),)
     assert first.cluster == second.cluster == "conv-1"
     assert suite.environment(first, locomo).finish("A cat.").passed
     assert suite.control("refusal", first).passed is False and suite.control("refusal", second).passed is True  # type: ignore[attr-defined]
