@@ -67,14 +67,14 @@ class Conversation:
         A prompt that the server finds too long goes back to the engine once. Raises ``ModelFailed`` and
         ``LintError``; every request that was made is in the ledger either way.
         """
-        prompt, tokens = self._assemble()
+        prompt, tokens, cached = self._assemble()
         try:
             step = self._complete(prompt, tools)
         except PromptTooLong as error:
-            prompt, tokens = self._compressed(tokens, error)
+            prompt, tokens, cached = self._compressed(tokens, error)
             step = self._complete(prompt, tools)
         self._asked.append(_Asked(len(self._calls), len(self.history) - self._start, prompt, tokens))
-        self._row("agent", step.usage, len(prompt))
+        self._row("agent", _with_cached(step.usage, cached), len(prompt))
         self.fallbacks.update(step.fallbacks)
         self.add(step.message)
         return step.message
@@ -112,18 +112,19 @@ class Conversation:
         if self._told:
             self.engine.begin_task(name)
 
-    def _assemble(self) -> tuple[Sequence[Message], int]:
+    def _assemble(self) -> tuple[Sequence[Message], int, int]:
+        """A legal prompt, its tokens, and those of the part that stood in the prompt before."""
         prompt = self.engine.assemble(self.history)
         lint.check(self.arm, prompt, self.history)
         self._charge_memory()
-        return prompt, self._prompts.count(prompt)[0]
+        return prompt, *self._prompts.count(prompt)
 
-    def _compressed(self, before: int, error: PromptTooLong) -> tuple[Sequence[Message], int]:
+    def _compressed(self, before: int, error: PromptTooLong) -> tuple[Sequence[Message], int, int]:
         self.engine.overflow(before)
-        prompt, tokens = self._assemble()
+        prompt, tokens, cached = self._assemble()
         if tokens >= before:
             raise ModelFailed(f"{error}; the engine could not shorten its prompt of {before} tokens") from error
-        return prompt, tokens
+        return prompt, tokens, cached
 
     def _complete(self, prompt: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Step:
         try:
@@ -158,6 +159,14 @@ class _Asked:
 
     def __init__(self, row: int, index: int, prompt: Sequence[Message], tokens: int) -> None:
         self.row, self.index, self.prompt, self.tokens = row, index, prompt, tokens
+
+
+def _with_cached(usage: Usage, cached: int) -> Usage:
+    """Where nobody reports usage and we count the prompt, its cached part is counted as in a replay. A server that
+    reports its prompts and no cache is left as it is: what it caches is not known."""
+    if usage.cached is not None or usage.prompt_from != "counted":
+        return usage
+    return replace(usage, cached=min(cached, usage.prompt or 0), cached_from="counted")
 
 
 def _with_support(call: Call, found: Support) -> Call:

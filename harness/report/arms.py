@@ -127,11 +127,9 @@ def _played(summary: Mapping[str, Any]) -> list[str]:
     """How a live run was played and judged."""
     if summary.get("kind") != "live":
         return []
-    lines = []
-    if "agent" in summary:
-        lines.append(
-            f"played by: {summary['agent']}; sandbox: {summary['isolation']}; task boundaries: {summary['boundaries']}."
-        )
+    named = (("played by", "agent"), ("sandbox", "isolation"), ("task boundaries", "boundaries"))
+    known = [f"{what}: {summary[key]}" for what, key in named if summary.get(key)]
+    lines = [f"{'; '.join(known)}."] if known else []
     if summary.get("isolation") == "none":
         lines.append("commands ran without isolation: the network was open and a process could outlive its task.")
     probes, judging = summary.get("probes"), summary.get("judging") or {}
