@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -39,6 +39,7 @@ from agentmem.longterm.upkeep import Upkeep
 from agentmem.longterm.worker import Chore, Worker, in_time
 from agentmem.messages import Message
 from agentmem.offload.evidence import EvidenceStore
+from agentmem.offload.retention import sweep
 from agentmem.store.database import Store
 from agentmem.store.records import Scope
 
@@ -278,9 +279,16 @@ class Memory(Upkeep):
 
     def _chores(self) -> list[Chore]:
         chores = [embedding_chore(self.store, self._embedder)] if self._embedder else []
+        cleaned: dict[str, Callable[[], object]] = {}
         if self.config.retention_days:
-            chores.append(cleaning_chore(self._cleaner(), self.clock, self.config.capture.clean_time, self._zone))
-        return chores
+            cleaned["cleanup"] = self._cleaner().clean
+        if self.config.evidence_days and self.config.offload.data_dir:
+            root = Path(self.config.offload.data_dir)
+            cleaned["cleanup of evidence"] = lambda: sweep(root, self.config.evidence_days, self.clock.now())
+        time_of_day = self.config.capture.clean_time
+        return chores + [
+            cleaning_chore(name, clean, self.clock, time_of_day, self._zone) for name, clean in cleaned.items()
+        ]
 
 
 def _models(

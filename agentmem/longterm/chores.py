@@ -9,7 +9,6 @@ from agentmem.embed.protocol import Embedder
 from agentmem.embed.worker import embed_pending
 from agentmem.errors import ModelUnavailable
 from agentmem.longterm.clock import Clock
-from agentmem.longterm.retention import Cleaner
 from agentmem.longterm.worker import Chore
 from agentmem.store.protocol import MemoryStore
 
@@ -28,17 +27,19 @@ def embedding_chore(store: MemoryStore, embedder: Embedder) -> Chore:
     return Chore("embedding", run)
 
 
-def cleaning_chore(cleaner: Cleaner, clock: Clock, time_of_day: str, zone: tzinfo | None) -> Chore:
+def cleaning_chore(
+    name: str, clean: Callable[[], object], clock: Clock, time_of_day: str, zone: tzinfo | None
+) -> Chore:
     """Cleans once a day at that local time."""
     started = [False]
 
     def run(stop: Callable[[], bool]) -> float | None:
         if started[0]:
-            cleaner.clean()
+            clean()
         started[0] = True  # the first call only finds out when the time is
         return seconds_until(clock.now(), time_of_day, zone)
 
-    return Chore("cleanup", run)
+    return Chore(name, run)
 
 
 def seconds_until(now: float, time_of_day: str, zone: tzinfo | None) -> float:

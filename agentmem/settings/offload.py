@@ -54,7 +54,7 @@ class Offload(Group):
     backend_timeout_ms: int = unused(120_000, ge=1, le=3_600_000)
     """Has no effect upstream either."""
     offload_retention_days: int = Field(default=0, ge=0, le=36_500)
-    """Days after which evidence that no canvas cites expires; 0 keeps everything, 1 and 2 count as 0."""
+    """Days after which evidence below `dataDir` that no canvas cites goes, at `capture.cleanTime`; under 3: never."""
     log_max_size_mb: float = Field(default=50, gt=0, le=100_000)
     """Size at which a log is cut."""
     user_id: str | None = unused(None, min_length=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -20,6 +21,8 @@ from agentmem.errors import ConfigError, ModelUnavailable, RecordNotFound, Scope
 from agentmem.host import CompletedTurn, Hooks
 from agentmem.llm.fakeserver import FakeServer, Request, failure, slow
 from agentmem.longterm.clock import ManualClock
+from agentmem.offload.entries import Entries
+from agentmem.offload.evidence import EvidenceStore
 from tests.agentmem.test_extract_run import memories, shown
 from tests.agentmem.world import assistant, user
 
@@ -306,6 +309,24 @@ def test_cleanup_runs_at_its_time_of_day(tmp_path: Path) -> None:
         clock.advance(4 * 86_400)
         memory.run_due()
         assert memory.store.count_turns(Scope("ana")) == 0
+
+
+def test_evidence_of_old_sessions_is_swept_once_a_day(tmp_path: Path) -> None:
+    clock = ManualClock()
+    session = tmp_path / "offload" / "agent" / "session"
+    ref = EvidenceStore(session).put("an old result")
+    Entries(session).close()
+    os.utime(EvidenceStore(session).path(ref), (clock.now() - 30 * 86_400,) * 2)
+    config = {
+        "timezone": "+00:00",
+        "offload": {"dataDir": str(tmp_path / "offload"), "offloadRetentionDays": 7},
+    }
+    with Memory(tmp_path / "memory", user="ana", config=config, clock=clock, background=False) as memory:
+        memory.run_due()
+        assert EvidenceStore(session).refs() == [ref]  # not before its time of the day
+        clock.advance(86_400)
+        memory.run_due()
+    assert EvidenceStore(session).refs() == []
 
 
 # --- recall through the facade, and what a host does with it
