@@ -21,13 +21,14 @@ class Prompts:
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
+        self.shared = 0  # messages at the front of the last prompt that stood there before
         self._before: list[Message] = []
         self._sums: list[int] = [0]
 
     def count(self, prompt: Sequence[Message]) -> tuple[int, int]:
         """(tokens of the prompt, tokens of its longest common prefix with the previous prompt, in whole messages)."""
         now = list(prompt)
-        shared = common_prefix(self._before, now)
+        self.shared = shared = common_prefix(self._before, now)
         del self._sums[shared + 1 :]
         new = accumulate(map(self._counter.message, now[shared:]), initial=self._sums[shared])
         next(new)

@@ -6,6 +6,7 @@ The definitions are those of docs/measures.md, section "Needs". A task is indexe
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -60,16 +61,16 @@ def task_needs(messages: Sequence[Message]) -> dict[int, tuple[Need, ...]]:
 
     A call without needs has an empty tuple; an assistant message of kind "demo" was no call of this run.
     """
-    held: dict[str, list[int]] = {}
-    from_tool: dict[str, bool] = {}
+    held: defaultdict[str, list[int]] = defaultdict(list)  # the messages that hold an identifier, oldest first
     found: dict[int, tuple[Need, ...]] = {}
     for index, message in enumerate(messages):
         if message.role == "assistant" and message.kind != "demo":
             wanted = sorted(identifiers(action(message)))
-            found[index] = tuple(Need(name, tuple(held[name])) for name in wanted if from_tool.get(name, False))
+            found[index] = tuple(
+                Need(name, tuple(held[name])) for name in wanted if name in held and messages[held[name][0]].is_result
+            )
         for name in identifiers(_readable(message)):
-            from_tool.setdefault(name, message.is_result)
-            held.setdefault(name, []).append(index)
+            held[name].append(index)
     return found
 
 

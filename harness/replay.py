@@ -86,8 +86,8 @@ class _Player:
 
     def _call(self, task: PreparedTask, position: int, index: int) -> list[Call]:
         prompt = self.engine.assemble(self.history)
-        lint.check(self.arm, prompt, self.history)
         tokens, cached = self.prompts.count(prompt)
+        lint.check(self.arm, prompt, self.history, self.prompts.shared)
         support = self.judge.support(task.needs[index], task.messages, prompt, tokens)
         completion = self.counter.message(task.messages[index])
         new = self._new_row(task, position)

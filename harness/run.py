@@ -97,8 +97,7 @@ def execute(
     todo = _todo(sessions, options.arms, set(done))
     total = len(sessions) * len(arms)
     if todo:
-        progress(len(done), total, "counting tokens")
-        _count_tokens([session for session, _ in todo], options.tokenizer)
+        progress(len(done), total, "playing")
     finished = len(done)
     for results in _play_all(todo, folder, options):
         for arm, session, tasks, calls in results:
@@ -120,19 +119,15 @@ def _todo(
     return [(session, open_arms) for session, open_arms in left if open_arms]
 
 
-def _count_tokens(sessions: Sequence[Session[Trajectory]], tokenizer: str) -> None:
-    counter = TokenCounter(tokenizer, cache_folder() / "tokens")
-    counter.prime([message for session in sessions for task in session.tasks for message in task.messages])
-    counter.close()
-
-
 def _play_all(
     todo: Sequence[tuple[Session[Trajectory], tuple[Arm, ...]]], folder: Path, options: Options
 ) -> Iterator[list[Result]]:
     """Results in the order of ``todo``, whatever the number of workers."""
     evidence = folder / "evidence" if options.keep_evidence else None
-    jobs = [(session, arms, options.window, options.tokenizer, evidence) for session, arms in todo]
-    if options.jobs == 1 or len(jobs) <= 1:
+    alone = options.jobs == 1 or len(todo) <= 1
+    threads = options.jobs if alone else 1
+    jobs = [(session, arms, options.window, options.tokenizer, evidence, threads) for session, arms in todo]
+    if alone:
         yield from (_play_session(*job) for job in jobs)
         return
     # spawned, not forked: the parent has threads (token counting, the progress bar)
@@ -143,10 +138,11 @@ def _play_all(
 
 
 def _play_session(
-    session: Session[Trajectory], arms: Sequence[Arm], window: int, tokenizer: str, evidence: Path | None
+    session: Session[Trajectory], arms: Sequence[Arm], window: int, tokenizer: str, evidence: Path | None, threads: int
 ) -> list[Result]:
+    """Play one session through its arms. ``threads`` count tokens that were never counted before."""
     counter = TokenCounter(tokenizer, cache_folder() / "tokens")
-    counter.prime([message for task in session.tasks for message in task.messages], threads=1)
+    counter.prime([message for task in session.tasks for message in task.messages], threads)
     tasks = prepare(session)
     results: list[Result] = []
     for number, arm in enumerate(arms):

@@ -8,6 +8,7 @@ import pytest
 
 from agentmem.messages import Message, ToolCall
 from harness.errors import LintError
+from harness.ledger import common_prefix
 from harness.lint import check, problems
 from tests.histories import output, request, runs, says, system
 
@@ -44,6 +45,11 @@ MUTATIONS = {
 @pytest.mark.parametrize("said", MUTATIONS)
 def test_each_kind_of_broken_prompt_is_named(said: str) -> None:
     assert any(said in problem for problem in problems(MUTATIONS[said]))
+
+
+@pytest.mark.parametrize("prompt", [*MUTATIONS.values(), LEGAL, LEGAL[:5]])
+def test_what_stood_in_a_legal_prompt_before_need_not_be_looked_at_again(prompt: list[Message]) -> None:
+    assert problems(prompt, LEGAL, common_prefix(LEGAL, prompt)) == problems(prompt, LEGAL)
 
 
 def test_a_result_given_twice_is_found() -> None:
