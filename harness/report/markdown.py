@@ -19,7 +19,7 @@ def write_report(folder: Path) -> Path:
     summary, recipe, tasks = read_summary(folder), read_recipe(folder), read_tasks(folder)
     plots = draw(folder, tasks, _first_session(folder, recipe))
     parts = [
-        _head(summary, recipe),
+        _head(summary, recipe, len({row.session for row in tasks})),
         table(headers(summary), arm_rows(summary)),
         "\n".join(f"- {note}" for note in notes(summary)),
         _by_position(recipe, tasks),
@@ -51,8 +51,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _head(summary: Mapping[str, Any], recipe: Recipe) -> str:
-    sessions = -(-len(recipe.tasks) // recipe.per_session)
+def _head(summary: Mapping[str, Any], recipe: Recipe, sessions: int) -> str:
     who = "Recorded agent" if recipe.kind == "replay" else "Model"
     return (
         f"# {recipe.suite}: {len(recipe.tasks)} tasks in {sessions} sessions of up to {recipe.per_session}\n\n"
