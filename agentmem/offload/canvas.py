@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -190,13 +191,17 @@ def _render(canvas: Canvas) -> str:
         "updatedTime": max((node.time for node in canvas.nodes), default=canvas.created),
     }
     lines = ["%%" + json.dumps(header, ensure_ascii=False) + "%%", "flowchart TD"]
-    for node in canvas.nodes:
-        parts = [escape(node.title), f"status: {node.status}"]
-        fields = (("summary", escape(node.summary)), ("Timestamp", escape(node.time)))
-        parts += [f"{name}: {text}" for name, text in fields if text]
-        lines.append(f'    {node.id}["{"<br/>".join(parts)}"]')
+    lines += map(_node_line, canvas.nodes)
     lines += [f"    {a.id} --> {b.id}" for a, b in pairwise(canvas.nodes)]
     return "\n".join(lines) + "\n"
+
+
+@lru_cache(maxsize=1_024)  # a canvas is rendered at every change of one node
+def _node_line(node: Node) -> str:
+    parts = [escape(node.title), f"status: {node.status}"]
+    fields = (("summary", escape(node.summary)), ("Timestamp", escape(node.time)))
+    parts += [f"{name}: {text}" for name, text in fields if text]
+    return f'    {node.id}["{"<br/>".join(parts)}"]'
 
 
 def _header(body: str) -> Mapping[str, str]:

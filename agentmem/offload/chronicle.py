@@ -45,9 +45,8 @@ class Chronicle:
 
     def begin(self, task: str) -> None:
         """A task begins; the canvas of the one before is closed."""
-        self.place()
-        if self._canvas is not None:
-            self._guarded(lambda: self._write(close(self._canvas or Canvas(1, "task"), finished=True)))
+        if self._waiting or self._canvas is not None:
+            self._guarded(lambda: self._place(finished=True))
         self._start(task)
 
     def asked(self, text: str) -> None:
@@ -129,11 +128,12 @@ class Chronicle:
             return self._files.create(slug(self._task), self._goal or self._task, stamp(self._clock()))
         return replace(self._files.read(file), nodes=())
 
-    def _place(self) -> None:
+    def _place(self, finished: bool = False) -> None:
         if self._canvas is None:
             self._canvas = self._open_canvas()
         update = self._builder.update(self._canvas, list(self._waiting.values()))
-        self._write(update.canvas)  # the node is there before an entry names it
+        # the node is there before an entry names it
+        self._write(close(update.canvas, finished=True) if finished else update.canvas)
         changes = {key: {"node_id": node} for key, node in update.mapping.items()}
         for entry in self.entries if update.moved else ():
             moved = update.moved.get(entry.node_id or "")

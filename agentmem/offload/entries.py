@@ -7,7 +7,7 @@ and its fate in the prompt are later events.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,6 +48,7 @@ class Entry:
         return self.summary is None or self.degraded
 
 
+FIELDS = tuple(Entry.__dataclass_fields__)
 CHANGES = ("summary", "score", "degraded", "node_id", "fate", "result_ref")
 
 
@@ -87,7 +88,7 @@ class Entries:
             number += 1
             key = f"{call}#{number}"
         entry = Entry(key, call, tool_call, result_ref, timestamp, **more)
-        self._journal.append({"event": "result", **{k: v for k, v in asdict(entry).items() if v is not None}})
+        self._journal.append({"event": "result", **_written(entry)})
         self._put(entry)
         self._seen[call] = number
         return entry
@@ -170,6 +171,10 @@ def _fold(entries: dict[str, Entry], rows: Iterable[Mapping[str, Any]], path: Pa
                 raise KeyError("event")
         except (KeyError, TypeError) as error:
             raise EvidenceCorrupt(f"{path}: line {number} is no event of this version ({error})") from error
+
+
+def _written(entry: Entry) -> dict[str, Any]:
+    return {name: value for name in FIELDS if (value := getattr(entry, name)) is not None}
 
 
 def _allowed(fields: Mapping[str, Any]) -> dict[str, Any]:

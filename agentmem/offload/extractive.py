@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentmem.offload.identifiers import identifiers, kept
 from agentmem.offload.ranking import Line, ranked
@@ -163,6 +164,7 @@ def _names(words: list[str], there: Set[str], room: float) -> str:
     return f"also: {' '.join(names)}" if names else ""
 
 
+@lru_cache(maxsize=65_536)  # the same names come in output after output
 def _cost(name: str) -> float:
     """About how many tokens a word is: one for each part of it that a tokenizer may know."""
     if name.islower() and len(name) <= 8 and "_" not in name:

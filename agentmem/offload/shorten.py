@@ -19,17 +19,18 @@ HEAD, TAIL = 0.7, 0.3  # of what stays of a command
 
 def shorten_result(
     message: Message, ref: str, extractive: Extractive, most: int, counter: Counter, known: Set[str] = frozenset()
-) -> Message | None:
-    """The result as an extract under its pointer, or None where that would not be shorter.
+) -> tuple[Message, float] | None:
+    """The result as an extract under its pointer with the score of that extract, or None where it is not shorter.
 
     Results of at most ``most`` tokens are left alone. The extract need not repeat identifiers that are ``known``.
     """
     size = counter.message(message)
     if size <= most:
         return None
-    text = f"[offloaded: {ref}, {size} tokens]\n{extractive.extract(message.content, known).text}"
+    extract = extractive.extract(message.content, known)
+    text = f"[offloaded: {ref}, {size} tokens]\n{extract.text}"
     short = replace(message, content=text, refs=(ref,), raw=None)
-    return short if counter.message(short) < size else None
+    return (short, extract.score) if counter.message(short) < size else None
 
 
 def shorten_call(message: Message, store: EvidenceStore, most: int, counter: Counter) -> Message | None:

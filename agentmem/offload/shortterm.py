@@ -23,7 +23,7 @@ from agentmem.offload.evidence import EvidenceStore
 from agentmem.offload.extractive import Extractive
 from agentmem.offload.fold import Folded, Step, last_block, said
 from agentmem.offload.history import TaskHistory
-from agentmem.offload.identifiers import identifiers, kept
+from agentmem.offload.identifiers import identifiers
 from agentmem.offload.judges import Heuristic
 from agentmem.offload.lock import SessionLock
 from agentmem.offload.shorten import shorten_call, shorten_result
@@ -165,45 +165,55 @@ class ShortTerm:
         self._asked = 0  # the part of it that requests take
         self._new_results: deque[Item] = deque()
         self._new_calls: deque[Item] = deque()
-        self._old: list[Item] = []  # what has a short form that is not shown yet, oldest first
-        self._saving = 0  # tokens that showing it would save
+        self._old: list[Item] = []  # what is no longer among the newest and still shown whole, oldest first
+        self._saving = 0  # tokens that short forms of it would save, about
         self._names: set[str] = set()  # identifiers that stay visible: an extract need not repeat them
 
     def _age(self, newest: deque[Item], item: Item, keep: int) -> None:
         newest.append(item)
         if len(newest) > keep:
-            self._shorten(newest.popleft())
+            self._leave(newest.popleft())
 
-    def _shorten(self, item: Item) -> None:
-        """Make the short form now, one message at a time, so that no single call has to wait for many."""
-        if item.whole.is_result and item.ref:
-            item.short = shorten_result(
-                item.whole, item.ref, self._extractive, self.settings.result, self._counter, self._names
-            )
-        elif not item.whole.is_result:
+    def _leave(self, item: Item) -> None:
+        """It is no longer among the newest. An extract is only made when it is shown: many tasks end before."""
+        size = self._counter.message(item.whole)
+        if item.whole.is_result:
+            saving = size - self.settings.extract if item.ref and size > self.settings.result else 0
+        else:
             item.short = shorten_call(item.whole, self.store, self.settings.command, self._counter)
-        if item.short is not None:
-            self._names.update(identifiers(item.short.content))
+            saving = size - self._counter.message(item.short) if item.short else 0
+        if saving > 0:
             self._old.append(item)
-            self._saving += self._counter.message(item.whole) - self._counter.message(item.short)
+            self._saving += saving
 
     def _show_short(self) -> None:
         """Replace everything that is old by its short form, all at once."""
-        self.chronicle.summarised(
-            {i.key: (said(i.short), 10 * kept(said(i.short), i.whole.content)) for i in self._old if i.key and i.short}
-        )
+        summaries: dict[str, tuple[str, float]] = {}
         for item in self._old:
-            if item.short is not None:
-                self._tokens += self._counter.message(item.short) - self._counter.message(item.shown)
-                item.shown = item.short
+            short = item.short or self._extract(item, summaries)
+            if short is not None:
+                self._names.update(identifiers(short.content))
+                self._tokens += self._counter.message(short) - self._counter.message(item.shown)
+                item.short = item.shown = short
+        self.chronicle.summarised(summaries)
         self._old.clear()
         self._saving = 0
+
+    def _extract(self, item: Item, summaries: dict[str, tuple[str, float]]) -> Message | None:
+        """The short form of a result; its text goes into ``summaries``."""
+        settings = self.settings
+        made = shorten_result(item.whole, item.ref or "", self._extractive, settings.result, self._counter, self._names)
+        if made is None:
+            return None
+        if item.key:
+            summaries[item.key] = (said(made[0]), made[1])
+        return made[0]
 
     def _make_room(self, target: float) -> None:
         """The task is too large: shorten what can be, then fold its oldest steps, down to ``target``."""
         if self._tokens > self.settings.fill * self._window:
             for item in (*self._new_results, *self._new_calls):
-                self._shorten(item)
+                self._leave(item)
             self._new_results.clear()
             self._new_calls.clear()
         self._show_short()
