@@ -24,7 +24,7 @@ FLOOR = "isolated"  # not a memory: it forgets by knowing that it may
 
 def headers(summary: Mapping[str, Any]) -> list[str]:
     """The columns; the mean score among them where it says more than the tasks passed."""
-    return [*HEADERS, *(["mean score"] if _graded(summary) else [])]
+    return [*HEADERS, *(["mean score"] if graded(summary) else [])]
 
 
 def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
@@ -32,8 +32,8 @@ def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
     arms: Sequence[Mapping[str, Any]] = summary["arms"]
     full = next((arm for arm in arms if arm["arm"].partition(":")[0] == "full"), None)
     base = full["support_adjusted"] if full else None
-    graded = _graded(summary)
-    return [_row(arm, base, summary) + ([_score(arm.get("score"))] if graded else []) for arm in arms]
+    with_score = graded(summary)
+    return [_row(arm, base, summary) + ([mean_score(arm.get("score"))] if with_score else []) for arm in arms]
 
 
 def millions(tokens: float | None) -> str:
@@ -61,13 +61,14 @@ def of(part: int | None, whole: int | None) -> str:
     return f"{part:,} of {whole:,}" + (f" ({100 * part / whole:.1f} %)" if whole else "")
 
 
-def _graded(summary: Mapping[str, Any]) -> bool:
+def graded(summary: Mapping[str, Any]) -> bool:
     """True for scores between right and wrong, such as F1."""
     shares = [(arm.get("score"), arm["tasks"]["passed"] or 0, arm["tasks"]["attempted"]) for arm in summary["arms"]]
     return any(score is not None and abs(score * tasks - passed) > 1e-9 for score, passed, tasks in shares)
 
 
-def _score(score: float | None) -> str:
+def mean_score(score: float | None) -> str:
+    """A mean score, 0 to 1, with three digits."""
     return NOT_MEASURED if score is None else f"{score:.3f}"
 
 
@@ -116,7 +117,7 @@ def _errata(found: Mapping[str, Any] | None) -> list[str]:
     lines = []
     for arm, both in found["arms"].items():
         texts = [
-            f"mean score {_score(part['score'])}, {of(part['passed'], part['tasks'])} passed"
+            f"mean score {mean_score(part['score'])}, {of(part['passed'], part['tasks'])} passed"
             for part in (both["without"], both["with"])
         ]
         lines.append(f"{arm}: {texts[0]}; with the gold answers of errata {found['version']}: {texts[1]}.")

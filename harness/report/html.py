@@ -120,7 +120,7 @@ def _subtitle(data: RunData) -> str:
     sessions = len({row.session for row in data.rows})
     what = "Replay of recorded runs" if recipe.kind == "replay" else "Live run"
     return (
-        f"{what}, {sessions} sessions of up to {recipe.per_session} tasks. {recipe.model}. "
+        f"{what}, {sessions} session{'s' * (sessions != 1)} of up to {recipe.per_session} tasks. {recipe.model}. "
         f"Window {recipe.window:,}, tokenizer {recipe.tokenizer}. Recipe {data.summary['recipe'][:16]}."
     )
 

@@ -12,7 +12,7 @@ from harness.compare.outcomes import Options
 from harness.compare.pairs import ArmRun
 from harness.compare.positions import Band
 from harness.errors import UsageError
-from harness.report.arms import change, millions, of
+from harness.report.arms import change, graded, mean_score, millions, of
 from harness.report.html_data import RunData, adjusted, cost
 from harness.stats.interval import Interval
 from harness.stats.rates import wilson_interval
@@ -160,6 +160,8 @@ def _figures(
         Figure("peak prompt", millions(record["peak_prompt"]), f"window {millions(data.recipe.window)}"),
         _passed(data, record, one),
     ]
+    if data.recipe.kind == "live" and graded(data.summary):
+        figures.append(_scored(data, record, one))
     return figures
 
 
@@ -201,6 +203,15 @@ def _passed(data: RunData, record: dict[str, Any], one: SuiteComparison | None) 
         difference = one.outcomes.passed
         below += f"; {points(difference.clustered.mean)} ({between(difference.bootstrap, 100, 1)})"
     return Figure("passed", percent(passed / attempted), below)
+
+
+def _scored(data: RunData, record: dict[str, Any], one: SuiteComparison | None) -> Figure:
+    below = "the suite's own score, 0 to 1"
+    if one and one.outcomes and one.outcomes.score:
+        difference = one.outcomes.score
+        low_high = between(difference.bootstrap, 1, 3)
+        below = f"{difference.clustered.mean:+.3f} against {data.baseline} ({low_high})"
+    return Figure("mean score", mean_score(record.get("score")), below)
 
 
 def _interval(interval: Interval | None, groups: int) -> str:

@@ -53,8 +53,9 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _head(summary: Mapping[str, Any], recipe: Recipe, sessions: int) -> str:
     who = "Recorded agent" if recipe.kind == "replay" else "Model"
+    played = f"{sessions} session{'s' * (sessions != 1)}"
     return (
-        f"# {recipe.suite}: {len(recipe.tasks)} tasks in {sessions} sessions of up to {recipe.per_session}\n\n"
+        f"# {recipe.suite}: {len(recipe.tasks)} tasks in {played} of up to {recipe.per_session}\n\n"
         f"{who}: {recipe.model}. Window {recipe.window:,}, tokenizer {recipe.tokenizer}, "
         f"order {recipe.order}, seed {recipe.seed}.\n\n"
         f"Recipe `{summary['recipe']}`."

@@ -52,7 +52,10 @@ def test_scores_come_with_and_without_the_errata(
     assert recipe["data"]["errata 1"] == errata["sha256"]
     said = capsys.readouterr().out
     assert "with the gold answers of errata 1" in said and ASKED in said
-    assert "with the gold answers of errata 1" in (tmp_path / "run" / "report.md").read_text()
+    text = (tmp_path / "run" / "report.md").read_text()
+    assert "with the gold answers of errata 1" in text and "57 tasks in 2 sessions of" in text
+    build()(["report", str(tmp_path / "run")], standalone_mode=False)
+    assert "mean score" in (tmp_path / "run" / "report.html").read_text()  # F1 says more than tasks passed
 
 
 def test_errata_for_another_question_are_not_applied_and_that_is_said(
