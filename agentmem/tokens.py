@@ -31,6 +31,7 @@ ENCODINGS = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
 PER_MESSAGE = 4  # tokens a chat format adds to each message
+ASKED_AT_ONCE = 500  # digests of one statement
 PIECE = 100_000  # characters; a longer run of blanks overflows the stack of the BPE code
 _loading = threading.Lock()
 
@@ -132,11 +133,8 @@ class TokenCounter:
         """Count many messages at once; the BPE code runs outside the interpreter lock."""
         texts = {_digest(text): text for text in map(sent_text, messages)}
         missing = {key: text for key, text in texts.items() if key not in self._known}
-        for key in list(missing):
-            found = self._look_up(key)
-            if found is not None:
-                self._known[key] = found
-                del missing[key]
+        self._known.update(self._look_up_many(list(missing)))
+        missing = {key: text for key, text in missing.items() if key not in self._known}
         if missing:
             encoding(self.name)
             with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
@@ -172,6 +170,17 @@ class TokenCounter:
             row = self._disk.execute("SELECT tokens FROM counts WHERE digest = ?", (key,)).fetchone()
             return int(row[0]) if row else None
         return None
+
+    def _look_up_many(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+        found: dict[bytes, int] = {}
+        if self._disk is None:
+            return found
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            for start in range(0, len(keys), ASKED_AT_ONCE):
+                part = keys[start : start + ASKED_AT_ONCE]
+                marks = ",".join("?" * len(part))
+                found.update(self._disk.execute(f"SELECT digest, tokens FROM counts WHERE digest IN ({marks})", part))
+        return found
 
     def _remember(self, key: bytes, count: int) -> None:
         self._fresh.append((key, count))

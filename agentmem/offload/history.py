@@ -14,6 +14,7 @@ TITLE = "Finished tasks (the pointer leads to each one's record):"
 WORD = re.compile(r"[\w./-]+")
 FILE = re.compile(r".*\w\.(?:py|js|ts|go|rs|java|c|h|cpp|md|toml|cfg|json|ya?ml|txt|sh|rb)")
 LONGEST_PATH = 200  # characters
+FILES = 3  # that a line names
 
 
 class TaskHistory:
@@ -40,8 +41,8 @@ class TaskHistory:
             ref = self._store.put(record(messages, refs))
         except EvidenceWriteFailed:
             ref = ""
-        files = touched(messages)
-        text = f"{number:03d} {name}: {', '.join(files[:3])}".rstrip(": ")
+        files = touched(messages, FILES)
+        text = f"{number:03d} {name}: {', '.join(files)}".rstrip(": ")
         while self._counter.text(f"{text} -> {ref}") > self._line and len(text) > 20:
             text = text[: len(text) * 4 // 5]
         self._lines.append((text, ref))
@@ -70,14 +71,16 @@ class TaskHistory:
         return [Message("user", content, kind="canvas", refs=tuple(filter(None, reversed(refs))))]
 
 
-def touched(messages: Sequence[Message]) -> list[str]:
-    """Files the model's own messages name, the most recent first."""
+def touched(messages: Sequence[Message], most: int) -> list[str]:
+    """Files the model's own messages name, the most recent first, at most that many."""
     found: dict[str, None] = {}
     for message in reversed(messages):
         if message.role == "assistant":
             text = message.content + " ".join(call.values() for call in message.tool_calls)
-            for path in reversed([word for word in WORD.findall(text) if _is_file(word)]):
+            for path in filter(_is_file, reversed(WORD.findall(text))):
                 found.setdefault(path)
+                if len(found) == most:
+                    return list(found)
     return list(found)
 
 
