@@ -12,15 +12,15 @@ from typing import Any
 
 from harness.errors import DataError
 from harness.protocols import Suite
-from harness.summary import mean_score
+from harness.summary import mean_score, task_counts
 from harness.types import TaskRow
 
 
 def with_and_without(suite: Suite, rows: Sequence[TaskRow]) -> dict[str, Any] | None:
     """A record for ``summary.json``; None where no task of the run has a known wrong gold answer.
 
-    ``arms`` maps an arm to its figures ``without`` and ``with`` the errata: tasks, passed, mean score (a task without a
-    score counts 0). ``changed`` lists the tasks that make the difference.
+    ``arms`` maps an arm to its figures ``without`` and ``with`` the errata: tasks, counted as in every summary, and the
+    mean score. ``changed`` lists the tasks that make the difference.
     """
     errata: Any = getattr(suite, "errata", None)
     if errata is None or not any(row.task in errata.entries for row in rows):
@@ -56,4 +56,4 @@ def _mended(suite: Any, row: TaskRow) -> TaskRow | None:
 
 
 def _figures(rows: Sequence[TaskRow]) -> dict[str, Any]:
-    return {"tasks": len(rows), "passed": sum(bool(row.passed) for row in rows), "score": mean_score(rows)}
+    return {"tasks": task_counts(rows), "score": mean_score(rows)}

@@ -22,9 +22,9 @@ HEADERS = (
 FLOOR = "isolated"  # not a memory: it forgets by knowing that it may
 
 
-def headers(summary: Mapping[str, Any]) -> list[str]:
+def headers(summary: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns; the mean score among them where it says more than the tasks passed."""
-    return [*HEADERS, *(["mean score"] if graded(summary) else [])]
+    return (*HEADERS, "mean score") if graded(summary) else HEADERS
 
 
 def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
@@ -33,7 +33,7 @@ def arm_rows(summary: Mapping[str, Any]) -> list[list[str]]:
     full = next((arm for arm in arms if arm["arm"].partition(":")[0] == "full"), None)
     base = full["support_adjusted"] if full else None
     with_score = graded(summary)
-    return [_row(arm, base, summary) + ([mean_score(arm.get("score"))] if with_score else []) for arm in arms]
+    return [_row(arm, base, summary) + ([score_text(arm.get("score"))] if with_score else []) for arm in arms]
 
 
 def millions(tokens: float | None) -> str:
@@ -67,7 +67,7 @@ def graded(summary: Mapping[str, Any]) -> bool:
     return any(score is not None and abs(score * tasks - passed) > 1e-9 for score, passed, tasks in shares)
 
 
-def mean_score(score: float | None) -> str:
+def score_text(score: float | None) -> str:
     """A mean score, 0 to 1, with three digits."""
     return NOT_MEASURED if score is None else f"{score:.3f}"
 
@@ -117,7 +117,7 @@ def _errata(found: Mapping[str, Any] | None) -> list[str]:
     lines = []
     for arm, both in found["arms"].items():
         texts = [
-            f"mean score {mean_score(part['score'])}, {of(part['passed'], part['tasks'])} passed"
+            f"mean score {score_text(part['score'])}, {of(part['tasks']['passed'], part['tasks']['attempted'])} passed"
             for part in (both["without"], both["with"])
         ]
         lines.append(f"{arm}: {texts[0]}; with the gold answers of errata {found['version']}: {texts[1]}.")

@@ -70,7 +70,7 @@ def write_markdown(data: RunData, path: Path, options: Options) -> Path:
     tables = [
         Table(
             f"{recipe.suite}: {len(recipe.tasks)} tasks, sessions of {recipe.per_session}, window {recipe.window:,}",
-            tuple(headers(data.summary)),
+            headers(data.summary),
             tuple(tuple(row) for row in arm_rows(data.summary)),
             (*arm_notes(data.summary), *notes(compared)),
         ),

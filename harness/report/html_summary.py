@@ -12,7 +12,7 @@ from harness.compare.outcomes import Options
 from harness.compare.pairs import ArmRun
 from harness.compare.positions import Band
 from harness.errors import UsageError
-from harness.report.arms import change, graded, mean_score, millions, of
+from harness.report.arms import change, graded, millions, of, score_text
 from harness.report.html_data import RunData, adjusted, cost
 from harness.stats.interval import Interval
 from harness.stats.rates import wilson_interval
@@ -211,7 +211,7 @@ def _scored(data: RunData, record: dict[str, Any], one: SuiteComparison | None) 
         difference = one.outcomes.score
         low_high = between(difference.bootstrap, 1, 3)
         below = f"{difference.clustered.mean:+.3f} against {data.baseline} ({low_high})"
-    return Figure("mean score", mean_score(record.get("score")), below)
+    return Figure("mean score", score_text(record.get("score")), below)
 
 
 def _interval(interval: Interval | None, groups: int) -> str:

@@ -142,7 +142,7 @@ def _arms(part: Part) -> Table:
         "live": "live",
     }
     notes = (labels.get(part.name, part.name), f"recipe {part.summary['recipe']}")
-    return Table(f"Ours, {part.name}", tuple(headers(part.summary)), tuple(map(tuple, arm_rows(part.summary))), notes)
+    return Table(f"Ours, {part.name}", headers(part.summary), tuple(map(tuple, arm_rows(part.summary))), notes)
 
 
 def _estimate(found: Sequence[Estimate], command: str) -> Table:
