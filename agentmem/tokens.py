@@ -109,7 +109,7 @@ class TokenCounter:
         key = _digest(text)
         found = self._known.get(key)
         if found is None:
-            found = self._look_up(key)
+            found = self._look_up([key]).get(key)
             if found is None:
                 found = self._count(text)
                 self._remember(key, found)
@@ -133,7 +133,7 @@ class TokenCounter:
         """Count many messages at once; the BPE code runs outside the interpreter lock."""
         texts = {_digest(text): text for text in map(sent_text, messages)}
         missing = {key: text for key, text in texts.items() if key not in self._known}
-        self._known.update(self._look_up_many(list(missing)))
+        self._known.update(self._look_up(list(missing)))
         missing = {key: text for key, text in missing.items() if key not in self._known}
         if missing:
             encoding(self.name)
@@ -163,15 +163,7 @@ class TokenCounter:
         encode = encoding(self.name).encode_ordinary
         return sum(len(encode(piece)) for piece in pieces(_without_surrogates(text)))
 
-    def _look_up(self, key: bytes) -> int | None:
-        if self._disk is None:
-            return None
-        with self._lock, contextlib.suppress(sqlite3.Error):
-            row = self._disk.execute("SELECT tokens FROM counts WHERE digest = ?", (key,)).fetchone()
-            return int(row[0]) if row else None
-        return None
-
-    def _look_up_many(self, keys: Sequence[bytes]) -> dict[bytes, int]:
+    def _look_up(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         found: dict[bytes, int] = {}
         if self._disk is None:
             return found

@@ -37,11 +37,13 @@ CANVAS_SHARE = 0.2  # of the window: what folded steps may take at most
 
 @dataclass(eq=False, slots=True)
 class Item:
-    """One message of the task: as it came, as it is shown, its short form, and where its whole text lies on disk."""
+    """One message of the task: as it came, as it is shown, its short form with the score of its extract, and where its
+    whole text lies on disk."""
 
     whole: Message
     shown: Message
     short: Message | None = None
+    score: float = 0.0
     ref: str | None = None
     key: str | None = None  # of its entry in the record
 
@@ -188,26 +190,22 @@ class ShortTerm:
 
     def _show_short(self) -> None:
         """Replace everything that is old by its short form, all at once."""
-        summaries: dict[str, tuple[str, float]] = {}
         for item in self._old:
-            short = item.short or self._extract(item, summaries)
-            if short is not None:
-                self._names.update(identifiers(short.content))
-                self._tokens += self._counter.message(short) - self._counter.message(item.shown)
-                item.short = item.shown = short
-        self.chronicle.summarised(summaries)
+            if item.whole.is_result and item.ref:
+                self._extract(item, item.ref)
+            if item.short is not None:
+                self._names.update(identifiers(item.short.content))
+                self._tokens += self._counter.message(item.short) - self._counter.message(item.shown)
+                item.shown = item.short
+        self.chronicle.summarised({i.key: (said(i.short), i.score) for i in self._old if i.key and i.short})
         self._old.clear()
         self._saving = 0
 
-    def _extract(self, item: Item, summaries: dict[str, tuple[str, float]]) -> Message | None:
-        """The short form of a result; its text goes into ``summaries``."""
-        settings = self.settings
-        made = shorten_result(item.whole, item.ref or "", self._extractive, settings.result, self._counter, self._names)
-        if made is None:
-            return None
-        if item.key:
-            summaries[item.key] = (said(made[0]), made[1])
-        return made[0]
+    def _extract(self, item: Item, ref: str) -> None:
+        """Make the short form of a result, where one is shorter."""
+        made = shorten_result(item.whole, ref, self._extractive, self.settings.result, self._counter, self._names)
+        if made is not None:
+            item.short, item.score = made
 
     def _make_room(self, target: float) -> None:
         """The task is too large: shorten what can be, then fold its oldest steps, down to ``target``."""
