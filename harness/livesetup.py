@@ -146,6 +146,8 @@ class _Models:
             raise UsageError("--record and --replay exclude each other")
         self._access, self._counter, self._budget = access, counter, budget
         self._transport = _cassette(access)
+        # a replay does not wait: what it waited for is on the cassette
+        self._sleep: Callable[[float], None] = (lambda seconds: None) if access.replay else time.sleep
 
     def chat(self, name: str, base_url: str | None = None, key_env: str | None = None) -> OpenAIModel:
         """A model behind the base URL; asked for once without spending anything, so that a wrong URL is said now."""
@@ -168,8 +170,7 @@ class _Models:
             counter=self._counter,
             budget=self._budget,
             transport=self._transport,
-            # a replay does not wait: what it waited for is on the cassette
-            sleep=(lambda seconds: None) if access.replay else time.sleep,
+            sleep=self._sleep,
         )
 
     def embedder(self) -> Callable[[], Embedder] | None:
@@ -192,10 +193,7 @@ class _Models:
         )
         if not access.replay:
             reachable(settings.base_url)
-        sleep = (lambda seconds: None) if access.replay else time.sleep
-        return lambda: EndpointEmbedder(
-            settings, access.seconds, attempts=access.retries + 1, sleep=sleep, transport=self._transport
-        )
+        return lambda: EndpointEmbedder(settings, access.seconds, access.retries + 1, self._sleep, self._transport)
 
     def judge(self, name: str) -> ModelJudge:
         """A judge, at its own address where one is given."""

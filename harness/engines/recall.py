@@ -108,7 +108,9 @@ class Recall(Full):
         return self._block[1]
 
     def _found(self, query: str) -> Message | None:
-        lines = [line for part in self.parameters.parts.split("+") for line in getattr(self, f"_{part}")(query)]
+        find = {"turns": self._turns, "memories": self._memories, "persona": self._persona}
+        # a generator: what comes later is not searched once the room is filled
+        lines = (line for part in self.parameters.parts.split("+") for line in find[part](query))
         left = self.parameters.share * self.context.window - self.context.counter.text(HEADER)
         kept = []
         for line in lines:

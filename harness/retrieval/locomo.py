@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.retrieval.corpus import Asked, Conversation, Corpus, Noted, Said
-from suites.locomo.tasks import FILES, FOLDERS, load
+from suites.locomo.tasks import FILES, FOLDERS, MINUTE, load
 from suites.sources import locate, read_rows
 
 GROUPS = {"1": "multi-hop", "2": "temporal", "3": "open domain", "4": "single-hop"}
 DEV = 5  # conversations, in file order, on which weights were set
 _ID = re.compile(r"D:?(\d+):(\d+)")
-MINUTE = 60_000
 
 
 def load_locomo(root: Path) -> Corpus:

@@ -14,9 +14,7 @@ from suites.answering import Answering
 from suites.errata import load_errata
 from suites.locomo.prompt import REFUSAL
 from suites.locomo.score import score
-from suites.locomo.tasks import Conversation, Sitting, load
-
-MINUTE = 60_000  # milliseconds
+from suites.locomo.tasks import MINUTE, Conversation, Sitting, load
 
 
 class LoCoMo:
@@ -73,13 +71,13 @@ def turns(conversation: Conversation, sitting: Sitting) -> tuple[Message, ...]:
     Every turn carries its date and speaker, so that it can be understood alone; pictures appear as their caption.
     A memory learns the time too, a minute a turn, so that "last week" means the week before that day.
     """
-    messages = []
+    messages, start = [], sitting.start
     for place, turn in enumerate(sitting.turns):
         picture = f" [shares a picture: {turn.caption}]" if turn.caption else ""
         text = f"[{sitting.date}] {turn.speaker}: {turn.text}{picture}"
         role: Role = "user" if turn.speaker == conversation.speakers[0] else "assistant"
-        messages.append(Message(role, text, raw={"timestamp": sitting.start + place * MINUTE}))
+        messages.append(Message(role, text, raw={"timestamp": start + place * MINUTE}))
     if messages and messages[0].role == "assistant":  # a history has to begin with a user
         joins = f"[{sitting.date}] {conversation.speakers[0]} joins."
-        messages.insert(0, Message("user", joins, raw={"timestamp": sitting.start}))
+        messages.insert(0, Message("user", joins, raw={"timestamp": start}))
     return tuple(messages)

@@ -21,6 +21,7 @@ SOURCE = "data/locomo10.json of github.com/snap-research/locomo (CC BY-NC 4.0)"
 FOLDERS = ("locomo", "data")
 FILES = ("locomo10.json",)
 COUNTS = {1: 282, 2: 321, 3: 96, 4: 841, 5: 446}  # of the released file; they tell the categories apart
+MINUTE = 60_000  # milliseconds: what a turn is taken to last
 _DATE = "%I:%M %p on %d %B, %Y"
 _SESSION = re.compile(r"session_(\d+)")
 

@@ -150,11 +150,13 @@ def judged_cells(query: Query) -> tuple[object, str, str] | None:
     """Criterion, first cell and a different cell of the first column that a judge compares; None without one."""
     rules = parse_rules(query.evaluation)
     table = read_gold(query.gold_csv, rules.required, infer=False)
-    for index, column in enumerate(rules.required if table else ()):
+    if table is None:
+        return None
+    for index, column in enumerate(rules.required):
         rule = rules.pipeline.get(column)
         if rule is None or column in rules.unique or JUDGE_METRIC not in rule.metrics:
             continue
-        cells = list(dict.fromkeys(str(row[index]).strip() for row in table.rows)) if table else []
+        cells = list(dict.fromkeys(str(row[index]).strip() for row in table.rows))
         if len(cells) > 1 and all(cells[:2]):
             return rule.criterion, cells[0], cells[1]
     return None
